@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import xarray as xr
 
 from vnlib.book.chapter import Axes, Chapter, Run, Settings
+from vnlib.book.evidence import LONGER
 from vnlib.book.store.variables import Variables
 
-PREFIX, PART = "longer_", "longer"  # of the names of variables; of the chapter's results
+PART = "longer"  # of the chapter's results
 
 
 def with_longer(
@@ -18,23 +21,36 @@ def with_longer(
     results: xr.Dataset,
     run: Run,
     names: Sequence[str],
-    settings: Settings | Callable[[Chapter, Axes], Settings],
+    twice: Callable[[dict[str, Any]], Settings],
     *,
     variables: Variables,
     **axes: Sequence,
 ) -> xr.Dataset:
-    """The results with those variables, under the names of `PREFIX`, of trainings of twice the updates,
-    which `settings` say: of the first `twin_seeds` seeds, in a file of their own (see `Chapter.grid`).
+    """The results with those variables of trainings of twice the updates, under names that begin with
+    `LONGER`: of the first `twin_seeds` seeds, in a file of their own (see `Chapter.grid`).
+
+    Parameters
+    ----------
+    run, names
+        As for the results; what is kept of a run.
+    twice
+        From the settings of a stored run, at its rates and sizes, to those of the longer one.
+    **axes
+        The values of all axes but the seed; where one has none, nothing is run.
     """
     count = chapter.settings["twin_seeds"]
-    if not (seeds := chapter.first_seeds(count) if count else []):
+    seeds = chapter.first_seeds(count) if count else []
+    if not (seeds and all(map(len, axes.values()))):
         return results
-    long = {name: f"{PREFIX}{name}" for name in names}
+    long = {name: f"{LONGER}{name}" for name in names}
     told = {
         long[name]: (f"{text}, twice the updates", unit)
         for name, (text, unit) in variables.items()
         if name in long
     }
+
+    def settings(_: Chapter, axes: Axes) -> Settings:
+        return twice(json.loads(str(results["run_settings"].sel(axes).item())))
 
     def kept(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
         found = run(chapter, axes, settings, workdir)

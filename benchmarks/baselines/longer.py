@@ -11,13 +11,10 @@ from functools import wraps
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import detail, given, part
+from vnlib.book.evidence import LONGER, SETTLED, bounded, detail, given, part
 from vnlib.book.ledger import Decision, Part
 
 TWIN = "_longer"  # ends the name of a model's twin that makes twice the updates
-PREFIX = (
-    "longer_"  # begins the name of what trainings of twice the updates give, where all have some
-)
 BAND = 1.05  # factors up to this count as equal, as in the ledger
 SAME = "with twice the updates it comes to the same"
 
@@ -45,8 +42,8 @@ def change(values: xr.DataArray) -> xr.DataArray:
 
 def prefixed(results: xr.Dataset) -> dict[str, str]:
     """The variables of which there is what twice the updates give -> that one."""
-    names = [str(name) for name in results if str(name).startswith(PREFIX)]
-    return {name.removeprefix(PREFIX): name for name in names}
+    names = [str(name) for name in results if str(name).startswith(LONGER)]
+    return {name.removeprefix(LONGER): name for name in names}
 
 
 def longer(results: xr.Dataset) -> xr.Dataset:
@@ -85,7 +82,7 @@ def seeds_of(results: xr.Dataset) -> np.ndarray | None:
 
 def lasting(decide: Rule) -> Rule:
     """A rule whose statements need that twice the updates, at the seeds that made them, bring them to
-    the same side of their bounds (see `both`). Of results without these it is the rule itself.
+    the same (see `both`). Of results without these it is the rule itself.
     """
 
     @wraps(decide)
@@ -111,8 +108,9 @@ def both(
 ) -> list[Part]:
     """Parts that need that others, in the same order, come to the same before more updates and after
     them, and to what they say themselves: to the same side of their bounds, or to what counts as
-    equal to them, and so what they need. Without any after them, or without numbers, they do not.
-    Where nothing changes, as where no twin is read, the need is a detail.
+    equal to them, and so what they need; and, once there are intervals, what they come to `again` to
+    the same verdict. Without any after them, or without numbers, they do not. Where nothing changes,
+    as where no twin is read, the need is a detail.
     """
 
     def need(found: Part, then: Part, now: Part) -> Part:
@@ -120,7 +118,7 @@ def both(
         kept = all(theirs.get(one.says, one.holds) == one.holds for one in then.needs)
         one = replace(
             part(says, kept and same(then, now) and same(found, now)),
-            again=(replace(now, needs=()),),
+            again=replace(now, needs=()),
         )
         return detail(one) if unchanged(then, now) else one
 
@@ -165,3 +163,15 @@ def level(one: Part, other: Part) -> bool:
         ties = [(values <= BAND) & (values >= 1 / BAND) for values in (over, more)]
         found.append(((over < 1) == (more < 1)) | (ties[0] & ties[1]))
     return bool(found) and all(each.all() for each in found)
+
+
+def late_gain(curve: xr.DataArray, along: str = "evaluation") -> xr.DataArray:
+    """The share of an error that went in the last fifth of a training, along shares of its updates."""
+    late, end = (curve.sel({along: at}, method="nearest", drop=True) for at in (0.8, 1.0))
+    return 1 - end / late
+
+
+def rests(gain: xr.DataArray) -> Part:
+    """That a model has settled, of which there is no training of twice the updates; median over seeds."""
+    says = "the last fifth of the updates takes a share of the validation error"
+    return bounded(says, "<", SETTLED, late_gain=gain.median("seed"))

@@ -11,17 +11,17 @@ import torch
 from torch import Tensor
 
 from benchmarks.nbody.bodies import N_BODIES, Accelerations, Bodies, Samples, check, scales_of
-from benchmarks.nbody.codes import Reading
+from benchmarks.nbody.codes import Inputs, Reading
 from benchmarks.nbody.forces import Trained, relative_errors
-from benchmarks.nbody.homotopy import Lasso, single
+from benchmarks.nbody.homotopy import Followed, single
+from benchmarks.nbody.vector_networks import BATCH
 from vnlib import checks, seeding
 from vnlib.fit import FitConfig, Training, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 
-READINGS = ("literal", "gated")  # those that have one input for each body
-BATCH = 256  # inputs per local update
+ONE_EACH = ("literal", "gated")  # the readings that have one input for each body
 
 
 def clamped_network(
@@ -45,7 +45,7 @@ def clamped_network(
     training
         Its seed alone counts.
     reading, code
-        As in `Reading`, one of `READINGS`.
+        As in `Reading`, one of `ONE_EACH`.
     atoms, sparsity
         Of one layer, lambda relative to the r.m.s. norm of the joint vectors.
     weight
@@ -58,7 +58,7 @@ def clamped_network(
     ValueError
         For options out of range, and for fewer inputs than atoms.
     """
-    checks.choice("reading", reading, READINGS)
+    checks.choice("reading", reading, ONE_EACH)
     checks.number("weight", weight, above=0)
     checks.number("passes", passes, above=0)
     checks.number("samples", samples, low=1, integer=True)
@@ -103,7 +103,7 @@ class Clamped:
     def __init__(self, network: VectorNetwork, reading: Reading, weight: float) -> None:
         V, size = network.V[0].detach(), reading.size
         self.reading = reading
-        self.lasso: Lasso = single(V[:size], sparsity=network.layers[0].penalty.sparsity)
+        self.lasso = single(V[:size], sparsity=network.layers[0].penalty.sparsity)
         # what each atom says of the acceleration, in box/s^2
         says = V[size:].T.double() * (reading.scales.acceleration / weight)
         self.says = says.contiguous().numpy()
@@ -111,16 +111,18 @@ class Clamped:
     def predict(self, bodies: Bodies) -> Accelerations:
         """Accelerations in box/s^2 of any bodies; ValueError for wrong shapes."""
         check(bodies)
-        (kind,) = self.reading(bodies.cpu())
-        at = self.lasso.begin(len(kind.x))
-        self.lasso.move(at, kind.x.double().numpy())
+        kind, codes = self._codes(bodies)
         out = torch.zeros(len(bodies.position) * N_BODIES, 2)
-        out[kind.body] = torch.from_numpy(self.lasso.read(at, self.says)).float()
+        out[kind.body] = torch.from_numpy(self.lasso.read(codes, self.says)).float()
         return out.view(-1, N_BODIES, 2).to(bodies.position.device)
 
     def active(self, bodies: Bodies) -> float:
         """Mean number of active atoms of an input."""
+        return float(self._codes(bodies)[1].count.mean())
+
+    def _codes(self, bodies: Bodies) -> tuple[Inputs, Followed]:
+        """The inputs of bodies, and their codes, which see nothing of accelerations."""
         (kind,) = self.reading(bodies.cpu())
         at = self.lasso.begin(len(kind.x))
         self.lasso.move(at, kind.x.double().numpy())
-        return float(at.count.mean())
+        return kind, at

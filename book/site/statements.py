@@ -315,9 +315,11 @@ def judged(
     needs = [
         _needed(
             need,
-            [_each([p and p.needs for p in each], place) for each in (drawn, alone, tested)],
-            needed,
             word,
+            _each([p and p.needs for p in drawn], place),
+            _each([p and p.needs for p in alone], place),
+            _each([p and p.needs for p in tested], place),
+            needed,
         )
         for place, need in asked
     ]
@@ -343,20 +345,28 @@ def judged(
     }
 
 
-def _needed(need: Part, samples: Sequence[Sequence[Part | None]], many: int, word: str) -> dict:
-    """What a statement needs, by resamples of seeds, single seeds and resamples of test cases. What it
-    is `again` has to get the same verdict, `word`: a tie, or what is undecided, is no other answer,
-    and not the same one.
+def _needed(
+    need: Part,
+    word: str,
+    drawn: Sequence[Part | None],
+    alone: Sequence[Part | None],
+    tested: Sequence[Part | None],
+    many: int,
+) -> dict:
+    """What a statement needs. What it comes to `again` has to get its verdict, `word`, too: a tie, or
+    what is undecided, is no other answer, and not the same one.
     """
-    drawn, alone, tested = samples
     row = judged(need, drawn, alone, tested, many)
     if need.again and row["verdict"] in (HOLDS, TIE, UNDECIDED):
-        then = ([p.again[0] if p and p.again else None for p in each] for each in samples)
-        later = judged(need.again[0], next(then), next(then), next(then))["verdict"]
+        later = judged(need.again, _again(drawn), _again(alone), _again(tested))["verdict"]
         if later != word:
             unsure = {TIE, UNDECIDED} & {later, word} and later != NOT_TESTABLE
             row["verdict"] = UNDECIDED if unsure else FAILS
     return row
+
+
+def _again(needs: Sequence[Part | None]) -> list[Part | None]:
+    return [one and one.again for one in needs]
 
 
 def _asked(place: int, part: Part, drawn: Sequence[Part | None]) -> bool:

@@ -225,7 +225,6 @@ def results(chapter: Chapter) -> xr.Dataset:
     return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, **axes)
 
 
-def twice(chapter: Chapter, axes: Axes) -> Settings:
+def twice(settings: Settings) -> Settings:
     """The settings of a run with twice the updates."""
-    found = settings(chapter, axes)
-    return found | {"steps": 2 * found["steps"]}
+    return dict(settings) | {"steps": 2 * settings["steps"]}

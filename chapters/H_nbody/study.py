@@ -56,20 +56,21 @@ def results(chapter: Chapter) -> xr.Dataset:
     """
     own = variants(chapter)
     found = chapter.grid(run, chapter.axes(variant=list(own)), settings, variables=VARIABLES)
-    models = [name for name in chapter.models if name in DECIDED]
-    if models:
-        axes = {"model": models, "variant": [name for name in own if name in COMPARED]}
-        found = with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, **axes)
+    axes = {
+        "model": [name for name in chapter.models if name in DECIDED],
+        "variant": [name for name in own if name in COMPARED],
+    }
+    found = with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, **axes)
     told = {key: [one[key] for one in own.values()] for key in ("beta", "revive", "kind")}
     return found.assign_coords({key: ("variant", values) for key, values in told.items()})
 
 
-def twice(chapter: Chapter, axes: Axes) -> Settings:
+def twice(settings: Settings) -> Settings:
     """The settings of a run with twice the updates of the dictionary and of the readout."""
-    found = settings(chapter, axes)
-    training, options = found["training"], found["training"]["options"]
+    training, options = settings["training"], settings["training"]["options"]
     options = options | {"passes": 2 * options["passes"]}
-    return found | {"training": training | {"steps": 2 * training["steps"], "options": options}}
+    training = training | {"steps": 2 * training["steps"], "options": options}
+    return dict(settings) | {"training": training}
 
 
 def shared(chapter: Chapter) -> xr.Dataset:

@@ -91,17 +91,14 @@ VARIABLES = {
 def results(chapter: Chapter) -> xr.Dataset:
     """All networks over seeds, and what decides of those with twice the updates."""
     found = chapter.grid(run, settings=settings, variables=VARIABLES)
-    axes = {"model": [name for name in chapter.models if name != SINGLE]}
-    if not axes["model"]:
-        return found
-    return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, **axes)
+    models = [name for name in chapter.models if name != SINGLE]
+    return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, model=models)
 
 
-def twice(chapter: Chapter, axes: Axes) -> Settings:
+def twice(settings: Settings) -> Settings:
     """The settings of a network with twice the updates, without an atlas."""
-    found = settings(chapter, axes)
-    training = found["training"] | {"steps": 2 * found["training"]["steps"]}
-    return found | {"training": training, "study": found["study"] | {"atoms": 0}}
+    training = settings["training"] | {"steps": 2 * settings["training"]["steps"]}
+    return dict(settings) | {"training": training, "study": settings["study"] | {"atoms": 0}}
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:

@@ -76,34 +76,31 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """All models over seeds and streams, what decides of those with twice the updates, and the
     learning rates tried on the first task.
     """
-    found, selection = compared(chapter, run, settings, VARIABLES, tried)
-    axes = {"model": [name for name in chapter.models if name in DECIDED]}
-    if axes["model"]:
-        long = partial(twice, selection)
-        found = with_longer(chapter, found, run, DECIDING, long, variables=VARIABLES, **axes)
+    found, selection = compared(
+        chapter,
+        run,
+        settings,
+        VARIABLES,
+        criterion=lambda selection: selection["error"].sel(set="val"),
+    )
+    models = [name for name in chapter.models if name in DECIDED]
+    found = with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, model=models)
     return found, selection
 
 
-def tried(selection: xr.Dataset) -> xr.DataArray:
-    """What a candidate is chosen by."""
-    return selection["error"].sel(set="val")
+def twice(settings: Settings) -> Settings:
+    """The settings of a run with twice the updates, those of a dictionary, on few images and of learned
+    starts too.
+    """
 
+    def doubled(part: dict[str, Any]) -> dict[str, Any]:
+        steps = ("steps", "dictionary_steps")
+        return part | {name: 2 * part[name] for name in steps if name in part}
 
-def twice(selection: xr.Dataset | None, chapter: Chapter, axes: Axes) -> Settings:
-    """The settings of a run with twice the updates, at the learning rate that was chosen."""
-    name, best = axes["model"], 0
-    if selection is not None and name in selection["model"]:
-        best = int(tried(selection).sel(model=name).idxmin("candidate"))
-    found = dict(settings(chapter, axes, best, False))
-    found["options"] = found["options"] | {"steps": 2 * found["options"]["steps"]}
-    if "dictionary_steps" in found["options"]:
-        found["options"]["dictionary_steps"] *= 2
-    if "amounts" in found:
-        found["amounts"] = found["amounts"] | {"steps": 2 * found["amounts"]["steps"]}
-    if "inference" in found:
-        training = found["inference"]["training"]
-        training = training | {"steps": 2 * training["steps"]}
-        found["inference"] = found["inference"] | {"training": training}
+    found = dict(settings)
+    found |= {name: doubled(found[name]) for name in ("options", "amounts") if name in found}
+    if inference := found.get("inference"):
+        found["inference"] = inference | {"training": doubled(inference["training"])}
     return found
 
 

@@ -68,10 +68,13 @@ DECIDING = (
 
 def results(chapter: Chapter) -> xr.Dataset:
     """All runs over seeds, and what decides of those with twice the updates."""
-    own = settings(chapter)
-    found = chapter.grid(run, settings=own, variables=VARIABLES)
-    twice = own | {"steps": 2 * own["steps"]}
+    found = chapter.grid(run, settings=settings(chapter), variables=VARIABLES)
     return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES)
+
+
+def twice(settings: Settings) -> Settings:
+    """The settings of a run with twice the updates."""
+    return dict(settings) | {"steps": 2 * settings["steps"]}
 
 
 def settings(chapter: Chapter) -> Settings:

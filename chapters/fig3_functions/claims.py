@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.baselines.longer import lasting
+from benchmarks.baselines.longer import lasting, late_gain, rests
 from benchmarks.functions.cases import MEANS
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, THUMB, UNLEARNED, VN
-from vnlib.book.evidence import SETTLED, bounded, count, detail, given, one, part, select, tagged
+from vnlib.book.evidence import bounded, count, detail, given, one, part, select, tagged
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 INFERRED = ("zero_baseline", "rslds", "pca", "gaussian", "nearest")
@@ -131,17 +131,9 @@ def decide_reconstruction(r: xr.Dataset) -> Decision:
 
     coders = ("deep_ae", "sparse_ae")
     more = parts((*VN, "vn_dense"), (*coders, "rnn"), " of more kinds")
-    rests = _rests(r, "vn_dense")
-    more[:2] = [given(one, rests) for one in more[:2]]
+    dense = rests(late_gain(one(r["curve"], model="vn_dense")))
+    more[:2] = [given(each, dense) for each in more[:2]]
     return Decision(parts(VN, coders), more)
-
-
-def _rests(r: xr.Dataset, model: str) -> Part:
-    """That a model has settled, of which there is no training of twice the updates."""
-    curve = one(r["curve"], model=model)
-    late, end = (curve.sel(evaluation=at, method="nearest", drop=True) for at in (0.8, 1.0))
-    says = "the last fifth of the updates takes a share of the validation error"
-    return bounded(says, "<", SETTLED, late_gain=(1 - end / late).median("seed"))
 
 
 @claim(

@@ -7,7 +7,7 @@ from functools import partial
 import xarray as xr
 
 from benchmarks.baselines import tables
-from benchmarks.baselines.longer import change
+from benchmarks.baselines.longer import change, late_gain
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.tables import counts, measured, paired, present
 from vnlib.book.evidence import SETTLED
@@ -29,13 +29,9 @@ def ablation_table(results: xr.Dataset) -> Table:
     return Table(found.swaplevel(0, 1, axis=1), name="errors by dictionary and inference")
 
 
-def late_gain(results: xr.Dataset) -> xr.DataArray:
-    """The share of the validation error of each trained model that went in the last fifth of its
-    updates (model, seed).
-    """
-    curve = results["curve"].sel(model=measured(results, results["curve"]))
-    late, end = (curve.sel(evaluation=at, method="nearest", drop=True) for at in (0.8, 1.0))
-    return 1 - end / late
+def late_gains(results: xr.Dataset) -> xr.DataArray:
+    """`late_gain` of each trained model (model, seed)."""
+    return late_gain(results["curve"].sel(model=measured(results, results["curve"])))
 
 
 def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
@@ -90,7 +86,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "fixed-rounds": paired(results, ours, ["fourier"], rounds),
         "solved": paired(results, ours, ours, solved, rounds),
     }
-    gain = late_gain(results)
+    gain = late_gains(results)
     gains = {"late": gain, "late-networks": extremes(gain.sel(model=networks(results)))}
     more = {name: extremes(ratio) for name, ratio in lengthened(results).items() if ratio.size}
     trained = {"watched": gain.sizes["model"], "unsettled": (median(gain) > SETTLED).sum()}

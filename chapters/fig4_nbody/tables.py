@@ -10,7 +10,7 @@ import xarray as xr
 
 from benchmarks.baselines import tables
 from benchmarks.baselines.failures import failures
-from benchmarks.baselines.longer import change
+from benchmarks.baselines.longer import change, late_gain
 from benchmarks.nbody.figures import MEAN, by_number, error, in_order, inside_and_out, mixed
 from chapters.fig4_nbody.claims import BASELINES, FITS, READINGS, TOKENS, several
 from vnlib.book.evidence import SETTLED
@@ -82,18 +82,15 @@ def simulator_table(results: xr.Dataset) -> Table:
     return Table(pd.DataFrame({"measured": rows}), name="the simulator")
 
 
-def late_gain(results: xr.Dataset) -> xr.DataArray:
-    """By what share the validation error of trained models fell over the last fifth of the steps
-    (model, seed); of a Vector Network while its readout learned.
-    """
-    curve = results["curve"].sel(model=in_order(results))
-    late, end = (curve.sel(share=at, method="nearest", drop=True) for at in (0.8, 1.0))
-    return (1 - end / late).dropna("model", how="all")
+def late_gains(results: xr.Dataset) -> xr.DataArray:
+    """`late_gain` of trained models (model, seed); of a Vector Network while its readout learned."""
+    gain = late_gain(results["curve"].sel(model=in_order(results)), "share")
+    return gain.dropna("model", how="all")
 
 
 def unconverged(results: xr.Dataset, most: float = SETTLED) -> Table:
     """The models whose training had not settled: the gain of the last fifth of their steps."""
-    rows = spreads({"fell by": late_gain(results)}, "model")
+    rows = spreads({"fell by": late_gains(results)}, "model")
     rows = rows[rows["fell by", "median"] > most]
     return Table(rows, {"fell by": in_percent}, name="models that had not settled")
 
@@ -150,7 +147,7 @@ def gaps(results: xr.Dataset) -> xr.DataArray:
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the shipped results."""
     shown, single, gap = in_order(results), fits(results), gaps(results)
-    exact, late = median(gap) < EXACT, late_gain(results)
+    exact, late = median(gap) < EXACT, late_gains(results)
     rivals = [m for m in late["model"].values if not m.startswith("vn")]
     inside, outside = (one.sel(model=MEAN) for one in inside_and_out(error(results)))
     power = several(by_number(results["power"].isel(model=0, seed=0))).mean("number")

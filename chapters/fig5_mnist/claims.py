@@ -11,11 +11,10 @@ from itertools import pairwise
 import numpy as np
 import xarray as xr
 
-from benchmarks.baselines.longer import lasting
+from benchmarks.baselines.longer import lasting, rests
 from chapters.fig5_mnist.curves import late_gain
 from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
 from vnlib.book.evidence import (
-    SETTLED,
     bounded,
     detail,
     given,
@@ -132,9 +131,7 @@ class _Benchmark:
 
     def rests(self, model: str) -> Part:
         """That a model has settled, of which there is no training of twice the updates."""
-        gain = late_gain(select(self.r, model=[model])).median("seed")
-        says = "the last fifth of the updates takes a share of the validation error"
-        return bounded(says, "<", SETTLED, late_gain=gain)
+        return rests(late_gain(select(self.r, model=[model])))
 
     def above(self, says: str, key: str, model: str) -> list[Part]:
         """That a model has more error than VN-1L: in distribution, and in every set outside."""

@@ -18,6 +18,7 @@ from vnlib.book.ledger import DETAIL, Contrast, Part
 T = TypeVar("T", xr.DataArray, xr.Dataset)
 Value = float | np.ndarray | xr.DataArray
 SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
+LONGER = "longer_"  # begins the names of what twice the updates give, where all runs made some
 
 # What a test of a bound asks of every value, which of two values is nearer to failing it, its sign.
 TESTS = {

@@ -43,9 +43,8 @@ class Contrast:
 class Part:
     """One statement of a rule: whether it holds by the medians, and the numbers it rests on.
 
-    It `needs` others, without which it cannot be tested, one of them perhaps that it comes to what it is
-    `again`; `missing` says what no result can replace, `remark` what else decides it, `printed` what
-    the paper prints for it; a `detail` counts nowhere.
+    It `needs` others to be testable, one perhaps what it is `again`; `missing` says what no result can
+    replace, `remark` what else decides, `printed` what the paper prints; a `detail` counts nowhere.
     """
 
     says: str
@@ -54,7 +53,7 @@ class Part:
     contrasts: tuple[Contrast, ...] = field(default=(), compare=False)
     weight: str = CORE
     needs: tuple[Part, ...] = ()
-    again: tuple[Part, ...] = field(default=(), compare=False)
+    again: Part | None = field(default=None, compare=False)
     missing: str = ""
     remark: str = ""
     printed: str = ""

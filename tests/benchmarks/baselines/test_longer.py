@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.baselines.lengthened import with_longer
-from benchmarks.baselines.longer import SAME, Rule, lasting, longer, prefixed, same
+from benchmarks.baselines.longer import SAME, Rule, lasting, longer, same
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED, statements
 from vnlib.book import chapter, store
 from vnlib.book.evidence import bounded, given, scaled
@@ -139,7 +139,7 @@ def test_all_models_may_have_made_twice_the_updates():
 
 
 def test_twice_the_updates_are_kept_apart_and_under_names_of_their_own(tmp_path):
-    """Those of them that decide; the rest of the results is as it was."""
+    """What of them decides, with the settings of each stored run; the rest of the results is as it was."""
     one = chapter.spec("fig1_architecture")
     given = {"profile": "smoke", "results_dir": str(tmp_path), "device": "cpu", "seeds": 2}
     opened = chapter.Chapter(one, one.check(given))
@@ -148,16 +148,22 @@ def test_twice_the_updates_are_kept_apart_and_under_names_of_their_own(tmp_path)
     def run(_: chapter.Chapter, axes: dict, settings: dict, workdir: Path) -> xr.Dataset:
         return xr.Dataset({"error": settings["steps"] + axes["seed"], "shown": 0})
 
-    plain = opened.grid(run, settings={"steps": 10}, variables=told)
-    found = with_longer(opened, plain, run, ["error", "lacking"], {"steps": 20}, variables=told)
+    def twice(settings: dict) -> dict:
+        return {"steps": 2 * settings["steps"]}
+
+    def settings(_: chapter.Chapter, axes: dict) -> dict:
+        return {"steps": 10 + 5 * axes["seed"]}
+
+    plain = opened.grid(run, settings=settings, variables=told)
+    found = with_longer(opened, plain, run, ["error", "lacking"], twice, variables=told)
     assert found.drop_vars("longer_error").identical(plain)
-    assert prefixed(found) == {"error": "longer_error"}, "the rule finds it"
-    assert found["longer_error"].values.tolist() == [20, 21]
+    assert found["longer_error"].values.tolist() == [20, 31]
     assert found["longer_error"].attrs["long_name"] == "error, twice the updates"
     kept = store.read(opened.file("longer"))
     assert "longer_shown" not in kept and "longer_lacking" not in kept
     none = chapter.Chapter(one, one.check(given | {"profile": "fast"}))
-    assert with_longer(none, plain, run, ["error"], {"steps": 20}, variables=told) is plain
+    for other, axes in ((none, {}), (opened, {"model": []})):
+        assert with_longer(other, plain, run, ["error"], twice, variables=told, **axes) is plain
 
 
 def test_before_and_after_are_compared_at_the_seeds_that_have_twins():

@@ -132,5 +132,6 @@ def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():
 
 
 def test_twice_the_updates_is_all_that_is_other():
-    own, longer = (of(opened("paper"), {"model": "pc"}) for of in (study.settings, study.twice))
+    own = study.settings(opened("paper"), {"model": "pc"})
+    longer = study.twice(own)
     assert longer == own | {"steps": 2 * own["steps"]}

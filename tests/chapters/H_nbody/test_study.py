@@ -149,7 +149,8 @@ def test_twice_the_updates_is_all_that_is_other():
     one = chapter.spec("H_nbody")
     paper = chapter.Chapter(one, one.check({"profile": "paper"}))
     axes = {"model": "token", "variant": "beta 0.02", "seed": 0}
-    own, longer = study.settings(paper, axes), study.twice(paper, axes)
+    own = study.settings(paper, axes)
+    longer = study.twice(own)
     assert longer["data"] == own["data"]
     was, now = own["training"], longer["training"]
     assert now["steps"] == 2 * was["steps"]

@@ -60,7 +60,8 @@ def test_labels_are_those_of_the_images():
 
 def test_twice_the_updates_is_all_that_is_other_but_the_atlas():
     one, axes = opened("paper"), {"model": "vn_3", "seed": 0}
-    own, longer = study.settings(one, axes), study.twice(one, axes)
+    own = study.settings(one, axes)
+    longer = study.twice(own)
     assert longer["training"] == own["training"] | {"steps": 2 * own["training"]["steps"]}
     assert longer["study"] == own["study"] | {"atoms": 0}
     assert all(longer[name] == own[name] for name in {*own} - {"training", "study"})

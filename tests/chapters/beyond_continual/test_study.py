@@ -68,20 +68,20 @@ def test_tasks_are_pairs_of_digits_and_laws_alone():
     assert scales.acceleration > 0
 
 
-def test_twice_the_updates_have_the_rate_that_was_chosen():
+def test_twice_the_updates_is_all_that_is_other():
     one = opened("paper")
-    rows = xr.DataArray(
-        [[3.0, 1.0, 2.0]], {"model": ["ae"], "candidate": [0, 1, 2]}, ["model", "candidate"]
-    )
-    tries = xr.Dataset({"error": rows.expand_dims(set=["val"])})
-    axes = {"model": "ae", "seed": 0}
-    own, longer = study.settings(one, axes, 1, False), study.twice(tries, one, axes)
-    assert longer["options"] == own["options"] | {"steps": 2 * own["options"]["steps"]}
-    assert longer["amounts"] == own["amounts"] | {"steps": 2 * own["amounts"]["steps"]}
-    body = study.twice(tries, one, {"model": "b_vn_token", "seed": 0})["options"]
-    was = study.settings(one, {"model": "b_vn_token", "seed": 0}, 0, False)["options"]
-    assert body["steps"] == 2 * was["steps"]
-    assert body["dictionary_steps"] == 2 * was["dictionary_steps"]
-    starts = study.twice(None, one, {"model": "vn_1", "seed": 0})["inference"]
-    assert starts["training"]["steps"] == 2 * one.settings["inference"]["training"]["steps"]
+
+    def both(model: str) -> tuple[dict, dict]:
+        own = study.settings(one, {"model": model, "seed": 0}, 1, False)
+        return own, study.twice(own)
+
+    own, longer = both("ae")
+    for name in ("options", "amounts"):
+        assert longer[name] == own[name] | {"steps": 2 * own[name]["steps"]}
+    assert all(longer[name] == own[name] for name in {*own} - {"options", "amounts"})
+    (own, longer), names = both("b_vn_token"), ("steps", "dictionary_steps")
+    assert longer["options"] == own["options"] | {n: 2 * own["options"][n] for n in names}
+    own, longer = (settings["inference"] for settings in both("vn_1"))
+    training = own["training"] | {"steps": 2 * own["training"]["steps"]}
+    assert longer == own | {"training": training}
     assert {*study.DECIDED} <= {*one.models}

@@ -47,7 +47,7 @@ def test_what_solving_does_where_an_end_is_hidden_depends_on_depth(told):
 
 
 def test_networks_had_not_settled_and_vector_networks_had(results, told):
-    gain = median(tables.late_gain(results))
+    gain = median(tables.late_gains(results))
     unsettled = {m for m in gain["model"].values if gain.sel(model=m) > tables.SETTLED}
     assert unsettled == {*tables.networks(results), "vn_dense"}
     networks = gain.sel(model=tables.networks(results))

@@ -34,7 +34,7 @@ def test_dictionaries_and_inferences_stand_side_by_side(results):
 
 
 def test_what_still_improved_is_told_of_what_trains(results):
-    gain = tables.late_gain(results)
+    gain = tables.late_gains(results)
     assert gain["model"].values.tolist() == ["vn_1", "rnn"] and tables.networks(results) == ["rnn"]
     assert gain.sel(model="rnn").values == pytest.approx(0.75)
     assert gain.sel(model="vn_1").values == pytest.approx(0.25)

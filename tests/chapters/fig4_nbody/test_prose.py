@@ -70,7 +70,7 @@ def test_single_forces_were_not_learned_and_the_diagonal_is_undecided(results):
 
 
 def test_who_had_not_settled_when_training_ended(results):
-    gain = median(tables.late_gain(results))
+    gain = median(tables.late_gains(results))
     settled = {m for m in gain["model"].values if gain.sel(model=m) <= tables.SETTLED}
     assert settled == {"vn_literal_3", "vn_gated_1", "vn_gated_3"}
     rivals = gain.sel(model=[m for m in gain["model"].values if not m.startswith("vn")])
