@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import xarray as xr
 
@@ -21,7 +19,8 @@ def with_longer(
     results: xr.Dataset,
     run: Run,
     names: Sequence[str],
-    twice: Callable[[dict[str, Any]], Settings],
+    settings: Settings | Callable[[Chapter, Axes], Settings],
+    twice: Callable[[Settings], Settings],
     *,
     variables: Variables,
     **axes: Sequence,
@@ -31,10 +30,12 @@ def with_longer(
 
     Parameters
     ----------
-    run, names
-        As for the results; what is kept of a run.
+    run, settings
+        As of the results.
+    names
+        What is kept of a run.
     twice
-        From the settings of a stored run, at its rates and sizes, to those of the longer one.
+        From the settings of a run to those of the longer one.
     **axes
         The values of all axes but the seed; where one has none, nothing is run.
     """
@@ -49,15 +50,14 @@ def with_longer(
         if name in long
     }
 
-    def settings(_: Chapter, axes: Axes) -> Settings:
-        return twice(json.loads(str(results["run_settings"].sel(axes).item())))
+    def more_updates(chapter: Chapter, axes: Axes) -> Settings:
+        return twice(settings(chapter, axes) if callable(settings) else settings)
 
     def kept(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
         found = run(chapter, axes, settings, workdir)
         there = [name for name in long if name in found]
         return found[there].rename({name: long[name] for name in there})
 
-    more = chapter.grid(
-        kept, {**axes, "seed": seeds}, settings, variables={**variables, **told}, part=PART
-    )
+    axes, described = {**axes, "seed": seeds}, {**variables, **told}
+    more = chapter.grid(kept, axes, more_updates, variables=described, part=PART)
     return results.assign({name: more[name] for name in told if name in more})

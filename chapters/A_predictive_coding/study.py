@@ -222,7 +222,7 @@ def results(chapter: Chapter) -> xr.Dataset:
     """
     axes = chapter.axes(pair=chapter.settings["pairs"])
     found = chapter.grid(run, axes, settings, variables=VARIABLES)
-    return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, **axes)
+    return with_longer(chapter, found, run, DECIDING, settings, twice, variables=VARIABLES, **axes)
 
 
 def twice(settings: Settings) -> Settings:

@@ -158,7 +158,7 @@ def results(chapter: Chapter) -> xr.Dataset:
     """
     own = {key: value for key, value in chapter.settings.items() if key not in NOT_SHARED}
     found = chapter.grid(run, settings=own, variables=VARIABLES)
-    return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES)
+    return with_longer(chapter, found, run, DECIDING, own, twice, variables=VARIABLES)
 
 
 def twice(settings: Settings) -> Settings:

@@ -174,5 +174,6 @@ def results(chapter: Chapter) -> xr.Dataset:
     """All seeds of the chapter, and what decides of those with twice the updates; computed where they
     are not stored.
     """
-    found = chapter.grid(run, settings=settings(chapter), variables=VARIABLES)
-    return with_longer(chapter, found, run_longer, DECIDING, twice, variables=VARIABLES)
+    own = settings(chapter)
+    found = chapter.grid(run, settings=own, variables=VARIABLES)
+    return with_longer(chapter, found, run_longer, DECIDING, own, twice, variables=VARIABLES)

@@ -60,7 +60,7 @@ def results(chapter: Chapter) -> xr.Dataset:
         "model": [name for name in chapter.models if name in DECIDED],
         "variant": [name for name in own if name in COMPARED],
     }
-    found = with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, **axes)
+    found = with_longer(chapter, found, run, DECIDING, settings, twice, variables=VARIABLES, **axes)
     told = {key: [one[key] for one in own.values()] for key in ("beta", "revive", "kind")}
     return found.assign_coords({key: ("variant", values) for key, values in told.items()})
 

@@ -92,7 +92,9 @@ def results(chapter: Chapter) -> xr.Dataset:
     """All networks over seeds, and what decides of those with twice the updates."""
     found = chapter.grid(run, settings=settings, variables=VARIABLES)
     models = [name for name in chapter.models if name != SINGLE]
-    return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, model=models)
+    return with_longer(
+        chapter, found, run, DECIDING, settings, twice, variables=VARIABLES, model=models
+    )
 
 
 def twice(settings: Settings) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -84,8 +85,22 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
         criterion=lambda selection: selection["error"].sel(set="val"),
     )
     models = [name for name in chapter.models if name in DECIDED]
-    found = with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, model=models)
-    return found, selection
+    whole = with_longer(
+        chapter,
+        found,
+        run,
+        DECIDING,
+        partial(made_with, found),
+        twice,
+        variables=VARIABLES,
+        model=models,
+    )
+    return whole, selection
+
+
+def made_with(results: xr.Dataset, chapter: Chapter, axes: Axes) -> Settings:
+    """The settings of a stored run, with the learning rate that was chosen."""
+    return json.loads(str(results["run_settings"].sel(axes).item()))
 
 
 def twice(settings: Settings) -> Settings:

@@ -68,8 +68,9 @@ DECIDING = (
 
 def results(chapter: Chapter) -> xr.Dataset:
     """All runs over seeds, and what decides of those with twice the updates."""
-    found = chapter.grid(run, settings=settings(chapter), variables=VARIABLES)
-    return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES)
+    own = settings(chapter)
+    found = chapter.grid(run, settings=own, variables=VARIABLES)
+    return with_longer(chapter, found, run, DECIDING, own, twice, variables=VARIABLES)
 
 
 def twice(settings: Settings) -> Settings:

@@ -139,7 +139,7 @@ def test_all_models_may_have_made_twice_the_updates():
 
 
 def test_twice_the_updates_are_kept_apart_and_under_names_of_their_own(tmp_path):
-    """What of them decides, with the settings of each stored run; the rest of the results is as it was."""
+    """What of them decides; the rest of the results is as it was."""
     one = chapter.spec("fig1_architecture")
     given = {"profile": "smoke", "results_dir": str(tmp_path), "device": "cpu", "seeds": 2}
     opened = chapter.Chapter(one, one.check(given))
@@ -155,7 +155,7 @@ def test_twice_the_updates_are_kept_apart_and_under_names_of_their_own(tmp_path)
         return {"steps": 10 + 5 * axes["seed"]}
 
     plain = opened.grid(run, settings=settings, variables=told)
-    found = with_longer(opened, plain, run, ["error", "lacking"], twice, variables=told)
+    found = with_longer(opened, plain, run, ["error", "lacking"], settings, twice, variables=told)
     assert found.drop_vars("longer_error").identical(plain)
     assert found["longer_error"].values.tolist() == [20, 31]
     assert found["longer_error"].attrs["long_name"] == "error, twice the updates"
@@ -163,7 +163,10 @@ def test_twice_the_updates_are_kept_apart_and_under_names_of_their_own(tmp_path)
     assert "longer_shown" not in kept and "longer_lacking" not in kept
     none = chapter.Chapter(one, one.check(given | {"profile": "fast"}))
     for other, axes in ((none, {}), (opened, {"model": []})):
-        assert with_longer(other, plain, run, ["error"], twice, variables=told, **axes) is plain
+        assert (
+            with_longer(other, plain, run, ["error"], settings, twice, variables=told, **axes)
+            is plain
+        )
 
 
 def test_before_and_after_are_compared_at_the_seeds_that_have_twins():
