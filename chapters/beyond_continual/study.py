@@ -90,7 +90,7 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
         found,
         run,
         DECIDING,
-        partial(made_with, found),
+        partial(chosen, found),
         twice,
         variables=VARIABLES,
         model=models,
@@ -98,9 +98,11 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     return whole, selection
 
 
-def made_with(results: xr.Dataset, chapter: Chapter, axes: Axes) -> Settings:
-    """The settings of a stored run, with the learning rate that was chosen."""
-    return json.loads(str(results["run_settings"].sel(axes).item()))
+def chosen(results: xr.Dataset, chapter: Chapter, axes: Axes) -> Settings:
+    """The settings of a run, with the learning rate that the stored one was made with."""
+    found = settings(chapter, axes, 0, False)
+    stored = json.loads(str(results["run_settings"].sel(axes).item()))
+    return found | {"options": found["options"] | {"lr": stored["options"]["lr"]}}
 
 
 def twice(settings: Settings) -> Settings:
