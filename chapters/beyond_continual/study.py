@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -77,32 +76,32 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """All models over seeds and streams, what decides of those with twice the updates, and the
     learning rates tried on the first task.
     """
+    made: dict[str, Settings] = {}
+
+    def noted(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> Settings:
+        own = settings(chapter, axes, candidate, selecting)
+        if not selecting:
+            made[axes["model"]] = own  # with the learning rate that was chosen
+        return own
+
     found, selection = compared(
         chapter,
         run,
-        settings,
+        noted,
         VARIABLES,
         criterion=lambda selection: selection["error"].sel(set="val"),
     )
-    models = [name for name in chapter.models if name in DECIDED]
     whole = with_longer(
         chapter,
         found,
         run,
         DECIDING,
-        partial(chosen, found),
+        lambda _, axes: made[axes["model"]],
         twice,
         variables=VARIABLES,
-        model=models,
+        model=[name for name in chapter.models if name in DECIDED],
     )
     return whole, selection
-
-
-def chosen(results: xr.Dataset, chapter: Chapter, axes: Axes) -> Settings:
-    """The settings of a run, with the learning rate that the stored one was made with."""
-    found = settings(chapter, axes, 0, False)
-    stored = json.loads(str(results["run_settings"].sel(axes).item()))
-    return found | {"options": found["options"] | {"lr": stored["options"]["lr"]}}
 
 
 def twice(settings: Settings) -> Settings:
