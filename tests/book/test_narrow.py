@@ -109,8 +109,8 @@ def test_no_table_is_wider_than_its_column(built, page):
     )
     page.set_viewport_size({"width": 2200, "height": 900})
     page.locator("#wide:not(.vn-stacked)").wait_for()  # where there is room it is a table
-    page.evaluate("document.querySelector('#wide').classList.remove('vn-stacked')")
     page.set_viewport_size({"width": 391, "height": 844})
+    page.locator("#wide.vn-stacked").wait_for()  # the page has heard of it
     page.evaluate("document.querySelector('#wide').classList.remove('vn-stacked')")
     assert page.evaluate(WIDER) == ["wide"], "or this shows nothing"
 
