@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -172,20 +173,30 @@ class Coder:
         out = np.zeros((batch * N_BODIES * laws, sum(self.sizes)), np.float32)
         kinds, fresh = self.reading(bodies), not places
         for index, kind in enumerate(kinds):
-            stages, x = self.stages(kind.columns), kind.x.double().numpy()
             if fresh:
-                places.append([stage.lasso.begin(len(x)) for stage in stages])
+                places.append(self.begin(kind))
             owner = (kind.body * laws + (kind.law if per_law else 0)).numpy()
-            for stage, place in zip(stages, places[index], strict=True):
-                stage.lasso.move(place, x)
-                stage.lasso.add(place, owner, stage.atoms, out)
-                if stage.sends is not None:
-                    x = stage.lasso.read(place, stage.sends)
+            self.add(kind, places[index], owner, out)
         codes = torch.from_numpy(out).view(batch, N_BODIES, laws, sum(self.sizes))
         # one code, read by each readout whose force acts
         if per_law and self.reading.name != "token":
             codes = bodies.forces[:, None, :, None] * codes[:, :, :1]
         return codes
+
+    def begin(self, kind: Inputs) -> list[Followed]:
+        """Where the codes of inputs of one kind start: at 0, in every stage."""
+        return [stage.lasso.begin(len(kind.x)) for stage in self.stages(kind.columns)]
+
+    def add(
+        self, kind: Inputs, places: Sequence[Followed], owner: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Infer the codes of inputs of one kind, and add them to the rows of `out` that own them."""
+        x = kind.x.double().numpy()
+        for stage, place in zip(self.stages(kind.columns), places, strict=True):
+            stage.lasso.move(place, x)
+            stage.lasso.add(place, owner, stage.atoms, out)
+            if stage.sends is not None:
+                x = stage.lasso.read(place, stage.sends)
 
     def active(self, bodies: Bodies) -> list[float]:
         """Mean number of active atoms of an input, per layer."""

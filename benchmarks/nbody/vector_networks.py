@@ -21,6 +21,7 @@ from benchmarks.nbody.codes import Coder, Inputs, Reading
 from benchmarks.nbody.forces import Predict, Trained, relative_errors
 from benchmarks.nbody.homotopy import single
 from benchmarks.nbody.readout import ReadoutLearner, per_readout, read_out
+from benchmarks.nbody.swept import SweptCoder
 from vnlib import checks, seeding
 from vnlib.fit import FitConfig, Training, fit
 from vnlib.learning.learner import LocalLearner
@@ -57,6 +58,7 @@ def vector_network(
     interface_rule: str = "subspace",
     revive_after: int | None = None,
     states: int | None = None,
+    sweeps: int | None = None,
 ) -> Trained:
     """A Vector Network taught by the local rules alone.
 
@@ -93,6 +95,8 @@ def vector_network(
     states
         How many training states, drawn at random, teach the readout (all if None); codes under
         strong feedback take time.
+    sweeps
+        Once the dictionaries rest, codes are those after so many plain sweeps; None: at the minimum.
 
     Raises
     ------
@@ -104,8 +108,9 @@ def vector_network(
         checks.number(name, value, above=0)
     checks.number("own_share", own_share, low=0, high=1)
     checks.number("samples", samples, low=1, integer=True)
-    if states is not None:
-        checks.number("states", states, low=1, integer=True)
+    for name, value in {"states": states, "sweeps": sweeps}.items():
+        if value is not None:
+            checks.number(name, value, low=1, integer=True)
     for number, value in enumerate(sparsity, 1):
         checks.number(f"sparsity of layer {number}", value, above=0)
     if inverted and not (feedback > 0 and len(atoms) > 1):
@@ -144,7 +149,8 @@ def vector_network(
     plan = FitConfig(steps=steps, batch_size=BATCH, keep="last")
     fit(learner, (rows,), plan, seed=training.seed)
 
-    model = BodyNetwork(network, reader, read=read, per_force=readout_per_force)
+    coder = Coder(network, reader) if sweeps is None else SweptCoder(network, reader, sweeps)
+    model = BodyNetwork(coder, read=read, per_force=readout_per_force)
     if states is not None:
         drawn = torch.randperm(
             len(train.position), generator=seeding.generator(training.seed, "states")
@@ -171,18 +177,14 @@ class BodyNetwork:
 
     def __init__(
         self,
-        network: VectorNetwork,
-        reading: Reading,
+        coder: Coder,
         *,
         read: str = "top",
         per_force: bool = False,
     ) -> None:
         checks.choice("read", read, ("top", "all"))
-        self.coder, self.per_force, self.scale = (
-            Coder(network, reading),
-            per_force,
-            reading.scales.acceleration,
-        )
+        self.coder, self.per_force = coder, per_force
+        self.scale = coder.reading.scales.acceleration
         sizes = self.coder.sizes
         self.read = slice(sum(sizes[:-1]) if read == "top" else 0, sum(sizes))
         self.readouts = torch.zeros(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.longer import lasting
-from vnlib.book.evidence import bounded, compared, detail, one, scaled, select
-from vnlib.book.ledger import Decision, Part, claim
+from vnlib.book.evidence import bounded, compared, detail, one, part, scaled, select
+from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 WIDTHS = ("softmax", "softmax_2", "softmax_4", "softmax_16")
 # They share a property with the VN, not all: sparse attention, sparse codes without inference.
@@ -75,6 +76,6 @@ def states_or_operators(r: xr.Dataset) -> Decision:
         asks(minimum, ">", 1e-6, "softmax.gap"),
         asks(gates, "<", 0.5, "softmax.gate_correlation"),
         asks("share of atoms that a batch of 64 leaves untouched", ">=", 0.1, "vn.untouched_by_64"),
-        compared(alone, others, "<=", own / 3, selectivity=others),
+        part(alone, Contrast(np.ravel(others / own), "<=", 1 / 3), selectivity=others),
     ]
     return Decision(printed, printed + controls)

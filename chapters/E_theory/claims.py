@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import TESTS, bounded, compared, detail, part, scaled
+from vnlib.book.evidence import TESTS, bounded, detail, part, scaled
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 CELLS = ("family", "coherence", "active")
@@ -56,6 +56,7 @@ def recovery(r: xr.Dataset) -> Decision:
     mu, digits = r["learned_mu"].median(), r["digits_sum_overlap"].median()
     back = "below the bound all planted supports come back, and all samples settle: shares of 1"
     least = Contrast(np.array([worst, settled], float), ">=", 1.0, limit=1.0)
+    few = "mu < 1/3 on digits, so that the bound allows two atoms"
     overlap = "overlap of a sum's support with the union of the supports"
     printed = [
         bounded("V(a + b) less V a + V b, in roundings", "<=", 8, rounding_eps=r["rounding"]),
@@ -66,9 +67,7 @@ def recovery(r: xr.Dataset) -> Decision:
             bounded(f"{overlap}, below the bound together", ">=", 1, planted_overlap=covered),
             limit=1,
         ),
-        compared(
-            "mu < 1/3 on digits, so that the bound allows two atoms", mu, "<", 1 / 3, learned_mu=mu
-        ),
+        part(few, Contrast(np.ravel(mu), "<", 1 / 3), learned_mu=mu),
         bounded(f"{overlap}, two digits, median", ">=", 0.9, digits_overlap=digits),
     ]
     return Decision(printed, controls)
@@ -202,7 +201,7 @@ def failures(r: xr.Dataset) -> Decision:
     printed = [
         bounded(under_fits, "<", 0.01, left_k=left.sel(planted_parts=k))
         & bounded("of 2 k", ">", 0.05, left_2k=left.sel(planted_parts=2 * k)),
-        compared(copies, near, "<=", 0.5 * far, found_near=near, found_far=far),
+        part(copies, Contrast(np.ravel(near / far), "<=", 0.5), found_near=near, found_far=far),
         over(surplus, ">", strength=best, **named) & over("mu over that without", "<", **mu),
         bounded("share of steps in which FISTA raises the energy", ">", 0, rises=rises["fista"])
         & bounded("with accept/reject", "<=", 0, rises_reject=rises["fista, reject"]),

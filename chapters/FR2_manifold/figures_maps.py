@@ -17,6 +17,8 @@ from chapters.FR2_manifold.figures import KINDS, NONE, kinds, of_kind
 from vnlib.plots.frames import empty, label
 from vnlib.plots.style import PALETTE, image_axes
 
+COLOURS = (1, 99)  # percentiles of a map
+
 
 def _depth(results: xr.Dataset, model: str) -> int:
     return int(results["depth"].sel(model=model))
@@ -26,7 +28,7 @@ def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
     """log10 of the volume element by layer (columns) and depth (rows), of the first seed (FR
     Figs. 2e-f, 11-14).
 
-    The colours of a map span its own mean +- 3 standard deviations.
+    The colours of a map span its own percentiles `COLOURS`, which stand below it.
     """
     models = of_kind(results, group, encoding)
     if not models:
@@ -45,11 +47,11 @@ def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
             if not np.isfinite(one).all():
                 image_axes(ax, "no map")
                 continue
-            middle, spread = one.mean(), max(float(one.std()), 1e-3)
-            ax.imshow(one, origin="lower", vmin=middle - 3 * spread, vmax=middle + 3 * spread)
+            low, high = np.percentile(one, COLOURS)
+            ax.imshow(one, origin="lower", vmin=low, vmax=max(high, low + 1e-3))
             ax.contour(outside, levels=[0.5], colors="white", linewidths=0.8, linestyles="--")
             image_axes(ax, layer.replace("layer", ""), size=8.5)
-            ax.set_xlabel(f"{middle:.1f} ± {spread:.2f}", fontsize=7, labelpad=1)
+            ax.set_xlabel(f"{low:.1f} to {high:.1f}", fontsize=7, labelpad=1)
         row[0].set_ylabel(f"depth {_depth(results, model)}", fontsize=9)
     return fig
 

@@ -12,8 +12,8 @@ from benchmarks.functions.cases import MEANS
 from benchmarks.functions.names import AUTOENCODERS, DYNAMICS, MAMBA, MASKS, SETS, THUMB, VN
 from benchmarks.functions.protocols import PRINTED, by_protocol
 from vnlib.book import evidence
-from vnlib.book.evidence import bounded, compared, refuted, select
-from vnlib.book.ledger import Decision, Part, claim
+from vnlib.book.evidence import bounded, compared, part, refuted, select
+from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 # The models of a part.
 WHO = {"vn": VN, "deep": VN[1:], "coders": AUTOENCODERS, "dynamics": DYNAMICS, "mamba": MAMBA}
@@ -82,7 +82,7 @@ def decide_signatures(r: xr.Dataset) -> Decision:
         times = f"{share:g} times " if share != 1 else ""
         text = f"{says} {evidence.TESTS[sign][2]} {times}every VN's"
         own = {f"{m}.{name}": ours.sel(model=m) for m in WHO[who]}
-        return compared(text, ours, sign, share * vn, **own, **{f"vn.{name}": vn})
+        return part(text, Contrast(np.ravel(ours / vn), sign, share), **own, **{f"vn.{name}": vn})
 
     low, high, quarter = "up to 5", "at 10 to 20", "on the quarter, over its power"
     line, detail = "DeepAE3's power around its own best line", "power that Mamba-bottleneck misses"

@@ -95,7 +95,7 @@ def movers(growth: xr.Dataset) -> list[Part]:
         )
     far = 10 ** growth["ood"].sel(model="mamba").median("seed")
     says = "the OOD error of Mamba grows by a factor of at least 30"
-    grows = paper(compared(says, far, ">=", 30), "roughly two orders of magnitude")
+    grows = paper(part(says, Contrast(np.ravel(far), ">=", 30)), "roughly two orders of magnitude")
     return [found[0], grows, *found[1:]]
 
 
@@ -310,7 +310,7 @@ def rollouts(r: xr.Dataset) -> Decision:
             for one, text in zip(nearest(last, "literal"), PANELS_TOLD, strict=True)
         ),
         bounded(low, "<=", 0.05, **{"factorized.one_step": step}),
-        given(compared(far, count(now > 1, now), ">=", 4, **numbers), fits),
+        given(part(far, Contrast(np.ravel(count(now > 1, now)), ">=", 4), **numbers), fits),
         given(
             bounded(
                 later, ">=", 4, **{"factorized.later_panels": count(now > before, now, before)}

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from benchmarks.baselines.parts import built
 from benchmarks.nbody.bodies import Samples, Scales
-from benchmarks.nbody.codes import Reading
+from benchmarks.nbody.codes import Coder, Reading
 from benchmarks.nbody.dynamics import NETWORKS
 from benchmarks.nbody.readout import ReadoutLearner, read_out
 from benchmarks.nbody.vector_networks import BATCH, BodyNetwork, embedded
@@ -106,7 +106,7 @@ class BodyVN:
     @property
     def model(self) -> BodyNetwork:
         """The network as it is now, with its readout."""
-        model = BodyNetwork(self.network, self.reader)
+        model = BodyNetwork(Coder(self.network, self.reader))
         model.readouts = self.readout
         return model
 

@@ -17,15 +17,15 @@ from vnlib.book.ledger import Decision, claim
     cases=["digit", "pair"],
     statement="A layer is a library of rank-1 atoms; for each input, sparse inference picks a "
     "few of them, and they compose an operator of low rank for that input alone.",
-    terms="On test digits: medians over digits or pairs of them, then over seeds; untrained atoms "
-    "are normalised training digits.",
+    terms="On test digits: medians over digits or pairs of them, of atoms in use means over digits, "
+    "then medians over seeds; untrained atoms are normalised training digits.",
 )
 @lasting
 def architecture(r: xr.Dataset) -> Decision:
     active, rank = (r[name].median("digit").median("seed") for name in ("active_share", "rank"))
     overlap = r["pair_overlap"].median("pair").median("seed")
     share = rank / r["rank_limit"].max()
-    n, n_before = r["active"].mean(), r["untrained_active"].mean()
+    n, n_before = r["active"].mean("digit").median("seed"), r["untrained_active"].median("seed")
     means = ("mse", "untrained_mse", "pca_mse", "explained")
     mse, before, mse_pca, power = (r[name].median("seed") for name in means)
     possible = (r["rank"] <= r["active"]).all()

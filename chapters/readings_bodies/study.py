@@ -1,4 +1,4 @@
-"""Networks of bodies with other atoms, lambdas or feedback than those of Fig. 4, or that infer
+"""Networks of bodies with other atoms, lambdas, feedback or solver than those of Fig. 4, or that infer
 accelerations with the state, and how they err where forces act together.
 
 The results of chapter fig4_nbody hold the networks that they are compared with.
@@ -32,18 +32,20 @@ def shared(chapter: Chapter) -> xr.Dataset:
 
 
 def settings(chapter: Chapter, axes: Axes, shared: xr.Dataset) -> Settings:
-    """The settings of one run, with the states of Fig. 4."""
+    """The settings of one run, with the states and rollouts of Fig. 4."""
     s, model = chapter.settings, chapter.model(axes["model"])
     told = json.loads(str(shared["run_settings"].values.flat[0]))
     own = {key: model[key] for key in ("family", "lr", "batch_size")}
     steps = max(2, round(s["scale"] * model["steps"]))
     options = model["options"] | s.get("sizes", {})
-    return {"data": told["data"], "training": own | {"options": options, "steps": steps}}
+    shared = {name: told[name] for name in ("data", "rollouts")}
+    return shared | {"training": own | {"options": options, "steps": steps}}
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-    """One network, trained on single forces and measured on all."""
+    """One network, trained on single forces, measured on all, and followed by bodies."""
     data = measure.states(**settings["data"])
     how = settings["training"]
     model = train_dynamics(data, axes["seed"], workdir, chapter.device, **how)
-    return measure.study(data, model, device=chapter.device)
+    truth = measure.truth(**settings["rollouts"])
+    return measure.study(data, model, truth=truth, device=chapter.device)

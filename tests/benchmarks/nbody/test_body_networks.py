@@ -13,6 +13,7 @@ from benchmarks.nbody.codes import Coder, Reading
 from benchmarks.nbody.forces import relative_errors
 from benchmarks.nbody.homotopy import single, stacked
 from benchmarks.nbody.readout import ReadoutLearner, read_out
+from benchmarks.nbody.swept import SweptCoder
 from benchmarks.nbody.vector_networks import BodyNetwork, start, vector_network
 from vnlib.fit import Training
 from vnlib.layer import Layer
@@ -228,15 +229,41 @@ def test_each_force_has_its_readout_and_in_mixtures_they_add_up(tmp_path):
     # With one code per body, a readout that is the same for every force counts once per force.
     reader = Reading("literal", scales_of(TRAIN))
     net, both = network(reader), mixed(5).bodies
-    shared, split = BodyNetwork(net, reader), BodyNetwork(net, reader, per_force=True)
+    shared, split = (BodyNetwork(Coder(net, reader), per_force=per) for per in (False, True))
     shared.readouts.normal_(generator=torch.Generator().manual_seed(0))
     split.readouts.copy_(shared.readouts.expand_as(split.readouts))
     torch.testing.assert_close(split.predict(both), 3 * shared.predict(both))
     # With one code per token each readout has tokens of its own.
     reader = Reading("token", scales_of(TRAIN))
-    shared, split = (BodyNetwork(network(reader), reader, per_force=per) for per in (False, True))
+    shared, split = (
+        BodyNetwork(Coder(network(reader), reader), per_force=per) for per in (False, True)
+    )
     split.readouts.copy_(shared.readouts.normal_().expand_as(split.readouts))
     torch.testing.assert_close(split.predict(both), shared.predict(both), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("depth, feedback", [(1, 0.0), (3, 0.0), (3, 0.05)])
+def test_codes_of_few_sweeps_come_to_those_of_the_minimum_with_more(depth, feedback):
+    reader = Reading("token", scales_of(TRAIN))
+    net, bodies = network(reader, feedback, depth), TRAIN.bodies
+    exact = Coder(net, reader)(bodies)
+    errors = [
+        float((SweptCoder(net, reader, sweeps)(bodies) - exact).square().mean())
+        for sweeps in (1, 20, 2000)
+    ]
+    assert errors[0] > 2 * errors[1] > 40 * errors[2], errors
+    many = SweptCoder(net, reader, 2000)
+    assert many.active(bodies) == pytest.approx(Coder(net, reader).active(bodies), rel=0.1)
+
+
+def test_a_network_of_few_sweeps_is_taught_by_their_codes(tmp_path):
+    one = trained(tmp_path, "deep", sweeps=1)
+    assert one.facts["active"] != trained(tmp_path, "deep").facts["active"]
+    assert relative_errors(one.predict, HELD).mean() < 1
+    follow = one.follow()
+    assert torch.equal(follow(HELD.bodies), follow(HELD.bodies)), "from 0 each time"
+    with pytest.raises(ValueError, match="sweeps must be"):
+        trained(tmp_path, "deep", sweeps=0)
 
 
 def test_the_delta_rule_goes_down_the_squared_error():

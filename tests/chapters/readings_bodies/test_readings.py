@@ -58,9 +58,9 @@ def shared() -> xr.Dataset:
 
 @pytest.fixture
 def own(shared) -> xr.Dataset:
-    """A network of half of the first one's errors."""
-    mse = shared["mse"].sel(model=["vn_token_3"]).assign_coords(model=["token_1_atoms"])
-    return xr.Dataset({"mse": 0.5 * mse})
+    """A network of half of the first one's errors and drifts."""
+    first = shared[["mse", "drift"]].sel(model=["vn_token_3"])
+    return 0.5 * first.assign_coords(model=["token_1_atoms"])
 
 
 @pytest.fixture
@@ -124,6 +124,11 @@ def test_five_of_six_panels_pass_over_the_worst_one(read):
     assert float(readings.least_drift(Arrays(read), asked(2, rivals="five"))) == pytest.approx(
         np.log(4 / 32)
     )
+
+
+def test_drifts_of_all_networks_are_asked(read):
+    found = readings.least_drift(Arrays(read), asked(2, network="token_1_atoms", rivals="five"))
+    assert float(found) == pytest.approx(np.log(8))
 
 
 def test_a_network_that_does_not_fit_single_forces_decides_nothing(read):
