@@ -11,7 +11,7 @@ from functools import wraps
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import LONGER, SETTLED, bounded, detail, given, part
+from vnlib.book.evidence import LONGER, detail, given, part
 from vnlib.book.ledger import Decision, Part
 
 TWIN = "_longer"  # ends the name of a model's twin that makes twice the updates
@@ -169,9 +169,3 @@ def late_gain(curve: xr.DataArray, along: str = "evaluation") -> xr.DataArray:
     """The share of an error that went in the last fifth of a training, along shares of its updates."""
     late, end = (curve.sel({along: at}, method="nearest", drop=True) for at in (0.8, 1.0))
     return 1 - end / late
-
-
-def rests(gain: xr.DataArray) -> Part:
-    """That a model has settled, of which there is no training of twice the updates; median over seeds."""
-    says = "the last fifth of the updates takes a share of the validation error"
-    return bounded(says, "<", SETTLED, late_gain=gain.median("seed"))

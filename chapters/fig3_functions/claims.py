@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.baselines.longer import lasting, late_gain, rests
+from benchmarks.baselines.longer import lasting
 from benchmarks.functions.cases import MEANS
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, THUMB, UNLEARNED, VN
-from vnlib.book.evidence import bounded, count, detail, given, one, part, select, tagged
+from vnlib.book.evidence import bounded, count, detail, part, select, tagged
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 INFERRED = ("zero_baseline", "rslds", "pca", "gaussian", "nearest")
@@ -131,8 +131,6 @@ def decide_reconstruction(r: xr.Dataset) -> Decision:
 
     coders = ("deep_ae", "sparse_ae")
     more = parts((*VN, "vn_dense"), (*coders, "rnn"), " of more kinds")
-    dense = rests(late_gain(one(r["curve"], model="vn_dense")))
-    more[:2] = [given(each, dense) for each in more[:2]]
     return Decision(parts(VN, coders), more)
 
 

@@ -8,12 +8,15 @@ errors are, and which mean over force sets, numbers of bodies and rollouts.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 
 from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Choice, Reading, Statement
 from benchmarks.readings.curve import below, curve
+from benchmarks.readings.lengths import length, rival, trained, untwinned
 
 FIGURE = {
     "token_3": "vn_token_3",
@@ -38,6 +41,10 @@ NETWORK = Choice(
         "gated_clamped": "1 layer, gated, accelerations inferred",
         "literal_clamped": "1 layer, 22 numbers, accelerations inferred",
     },
+)
+UNFOLLOWED = ("token_3_swept",)
+FOLLOWED = replace(
+    NETWORK, options={k: v for k, v in NETWORK.options.items() if k not in UNFOLLOWED}
 )
 GIVEN = Choice(
     name="inference",
@@ -92,6 +99,8 @@ STARTS = Choice(
     },
 )
 TIME = Choice(name="time", says="drift", options={"last": "at the end", "mean": "mean over time"})
+LENGTH = length("Fig. 4")
+TWINNED = ("token_3",)  # networks that were trained twice as long
 MIXTURES = ["gravity+lorentz", "spring+drag", "gravity+spring+drag+lorentz"]
 FITS = 0.1  # of the accelerations' power: without that, other errors tell nothing
 BAND = np.log(1.05)
@@ -101,7 +110,7 @@ def together(own: xr.Dataset, shared: xr.Dataset) -> xr.Dataset:
     """All that margins read, by the seeds that this chapter and Fig. 4 both have.
 
     `mse` (inference, model, seed, forces, bodies), `power` (forces, bodies), and `drift` (starts,
-    time, model, seed, panel), squared distances from the truth.
+    time, model, seed, panel), squared distances from the truth; NaN for models that none follow.
     """
     seeds = [seed for seed in own["seed"].values if seed in shared["seed"].values]
     parts = [one.sel(seed=seeds).reset_coords(drop=True) for one in (shared, own)]
@@ -189,8 +198,9 @@ def least_drift(r: Arrays, reading: Reading) -> np.ndarray:
 def _compared(r: Arrays, reading: Reading) -> tuple[str, list[str]]:
     """A reading's network and its rivals, as far as they are there."""
     there = r.labels["model"]
-    network = FIGURE.get(reading["network"], reading["network"])
-    rivals = [model for model in RIVAL_MODELS[reading["rivals"]] if model in there]
+    network = trained(FIGURE.get(reading["network"], reading["network"]), reading)
+    known = [model for model in RIVAL_MODELS[reading["rivals"]] if model in there]
+    rivals = [rival(model, reading, there) for model in known]
     if network not in there or not rivals:  # a small profile leaves models out
         raise KeyError(f"the model {network}" if rivals else "all of the rivals")
     return network, rivals
@@ -212,7 +222,7 @@ def _by_number(r: Arrays, error: np.ndarray) -> np.ndarray:
 
 def _fits(r: Arrays, reading: Reading) -> np.ndarray:
     """Whether a network fits what it was trained on, single forces on five bodies."""
-    model = FIGURE.get(reading["network"], reading["network"])
+    model, _ = _compared(r, reading)
     error = r("mse", inference="joint", model=model, bodies=5) / r("power", bodies=5)[..., None]
     single = over(error[..., _forces(r) == 1, :], "mean", -2)
     return np.median(single, -1) <= FITS
@@ -224,21 +234,24 @@ STATEMENTS = (
     Statement(
         id="VN-F4b",
         says="Where forces act together the Vector Network errs less than its rivals",
-        choices=(NETWORK, GIVEN, RIVALS, CELLS, BODIES),
+        choices=(NETWORK, GIVEN, RIVALS, CELLS, BODIES, LENGTH),
+        excluded=[untwinned(NETWORK, TWINNED)],
         margin=least_error,
         band=BAND,
     ),
     Statement(
         id="VN-F4c",
         says="From single forces to mixtures the Vector Network's error grows less than its rivals'",
-        choices=(NETWORK, GIVEN, RIVALS, UNIT, MEAN),
+        choices=(NETWORK, GIVEN, RIVALS, UNIT, MEAN, LENGTH),
+        excluded=[untwinned(NETWORK, TWINNED)],
         margin=least_growth,
         band=BAND,
     ),
     Statement(
         id="VN-H4",
         says="Bodies that follow the Vector Network drift less than those that follow its rivals",
-        choices=(NETWORK, RIVALS, PANELS, STARTS, TIME),
+        choices=(FOLLOWED, RIVALS, PANELS, STARTS, TIME, LENGTH),
+        excluded=[untwinned(FOLLOWED, TWINNED)],
         margin=least_drift,
         band=BAND,
     ),

@@ -38,14 +38,18 @@ def settings(chapter: Chapter, axes: Axes, shared: xr.Dataset) -> Settings:
     own = {key: model[key] for key in ("family", "lr", "batch_size")}
     steps = max(2, round(s["scale"] * model["steps"]))
     options = model["options"] | s.get("sizes", {})
-    shared = {name: told[name] for name in ("data", "rollouts")}
-    return shared | {"training": own | {"options": options, "steps": steps}}
+    rollouts = told["rollouts"] if model["follow"] else {}
+    return {
+        "data": told["data"],
+        "rollouts": rollouts,
+        "training": own | {"options": options, "steps": steps},
+    }
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-    """One network, trained on single forces, measured on all, and followed by bodies."""
+    """One network, trained on single forces, measured on all, and perhaps followed by bodies."""
     data = measure.states(**settings["data"])
     how = settings["training"]
     model = train_dynamics(data, axes["seed"], workdir, chapter.device, **how)
-    truth = measure.truth(**settings["rollouts"])
+    truth = measure.truth(**settings["rollouts"]) if settings["rollouts"] else None
     return measure.study(data, model, truth=truth, device=chapter.device)
