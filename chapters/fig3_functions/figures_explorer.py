@@ -13,8 +13,8 @@ FIRST = {"left": "vn_1", "right": "transformer", "given": "zero_filled"}
 SIDES = {"left": "first model", "right": "second model"}
 GIVEN = {
     "whole": "whole",
-    "zero_filled": "three quarters, zeros or five rounds",
-    "mask_aware": "three quarters, told the mask or solved",
+    "zero_filled": "¾, zeros or five rounds",
+    "mask_aware": "¾, mask told or solved",
 }
 TAIL = "forecast_25"
 HIDDEN = 0.75  # from there on signals are hidden, s

@@ -126,6 +126,21 @@ def test_five_of_six_panels_pass_over_the_worst_one(read):
     )
 
 
+def test_networks_that_were_trained_twice_as_long_are_held_against_such(own, shared):
+    """A rival without a twin had settled."""
+    twins = 0.25 * shared[["mse", "drift"]].sel(model=["vn_token_3", "gnn"])
+    twins = twins.assign_coords(model=["vn_token_3_longer", "gnn_longer"])
+    more = xr.concat([shared, twins.assign(power=shared["power"])], "model", data_vars="minimal")
+    read = Arrays(readings.together(own, more))
+    for rivals, once, twice in (("five", 4.0, 8.0), ("tokens", 0.25, 1.0)):
+        for length, over in (("once", once), ("twice", twice)):
+            for number, margin in ((0, readings.least_error), (2, readings.least_drift)):
+                found = margin(read, asked(number, rivals=rivals, length=length))
+                assert float(found) == pytest.approx(np.log(over)), (rivals, length, number)
+    with pytest.raises(KeyError, match="vn_token_1_longer"):
+        readings.least_error(read, asked(0, network="token_1", length="twice"))
+
+
 def test_drifts_of_all_networks_are_asked(read):
     found = readings.least_drift(Arrays(read), asked(2, network="token_1_atoms", rivals="five"))
     assert float(found) == pytest.approx(np.log(8))

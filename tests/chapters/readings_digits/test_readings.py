@@ -90,5 +90,25 @@ def test_what_a_small_profile_leaves_out_is_not_testable(shared):
         readings.less_digits(Arrays(read), asked(0, network="3"))
 
 
+def test_networks_that_were_trained_twice_as_long_are_held_against_such(shared):
+    """A rival without a twin had settled; the stage of the autoencoder is one of its twin's."""
+    twins = shared.sel(model=["vn_1", "ae", "ksparse"])
+    twins = twins.assign_coords(model=[f"{m}_longer" for m in twins["model"].values])
+    factor = xr.DataArray([0.25, 1.0, 3.0], dims="model")
+    twins["mse"] = twins["mse"] * xr.where(twins["set"] == "id", 1, factor)
+    twins["path_mse"] = twins["path_mse"] * xr.where(twins["set"] == "id", 1, 5)
+    read = Arrays(readings.together(xr.concat([shared, twins], "model")))
+    for rival, once, twice in (
+        ("ae", 2.0, 10 / 0.25),
+        ("ksparse", 4.0, 12 / 0.25),
+        ("signed", 0.5, 0.5 / 0.25),
+    ):
+        for length, over in (("once", once), ("twice", twice)):
+            found = readings.less_digits(read, asked(0, rival=rival, sets="all", length=length))
+            assert float(found) == pytest.approx(np.log(over)), (rival, length)
+    with pytest.raises(KeyError, match="vn_1_longer"):
+        readings.less_digits(Arrays(readings.together(shared)), asked(0, length="twice"))
+
+
 def test_there_are_as_many_readings_as_options_allow():
-    assert [len(every(one)) for one in readings.STATEMENTS] == [1036, 612, 210]
+    assert [len(every(one)) for one in readings.STATEMENTS] == [1036 + 504, 612 + 360, 2 * 210]

@@ -35,7 +35,7 @@ def test_numbers_are_shares_of_readings_by_statement_and_option(curves):
     assert found[f"{prefix}-less-right"] == "11 %", "one of nine rivals"
     assert found[f"{prefix}-less-ae"] == found[f"{prefix}-motions-ae"] == "100 %"
     assert found[f"{prefix}-less-dct"] == found[f"{prefix}-motions-searched"] == "0 %"
-    assert found[f"{prefix}-tenfold-testable"] == "900"
+    assert found[f"{prefix}-tenfold-testable"] == "1800"
 
 
 def test_tables_name_the_choice_that_decides(curves):
