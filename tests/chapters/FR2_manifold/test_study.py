@@ -94,6 +94,7 @@ def test_a_longer_training_is_the_same_but_for_its_length():
             for name in (f"mlp_{code}_4", f"longer_{code}_4")
         )
         assert long["steps"] > 5 * short["steps"]
+        assert long.pop("lr_floor") == 0.01, "at a rate that falls"
         assert long | {"steps": short["steps"]} == short
 
 

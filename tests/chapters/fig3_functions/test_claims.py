@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xarray as xr
-from judging import filled, rules, unmet
+from judging import filled, rules
 
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, SETS, UNLEARNED, VN
 from chapters.fig3_functions.claims import OOD, TOLD
@@ -92,9 +92,3 @@ LACKING = [
 test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
     dict.fromkeys(["VN-F3a", "VN-F3b", "VN-F3c"], made), CASES, LACKING
 )
-
-
-def test_a_network_that_has_not_settled_and_has_no_twin_decides_nothing():
-    late = made().copy(deep=True)
-    late["curve"].loc[{"model": "vn_dense", "evaluation": 0.8}] = 1.03
-    assert unmet("VN-F3b", made()) == ([], []) and unmet("VN-F3b", late) == ([], [0, 1])
