@@ -4,20 +4,21 @@ Figs. 2, 5, 10-14).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
-from matplotlib.colors import PowerNorm
+from matplotlib.colors import Normalize, PowerNorm
 
 from benchmarks.spatial.figures import plane
 from chapters.FR2_manifold.claims import layers_of
 from chapters.FR2_manifold.figures import KINDS, NONE, kinds, of_kind
-from vnlib.plots.frames import empty, label
-from vnlib.plots.style import PALETTE, image_axes
+from vnlib.plots.frames import empty, in_groups, label
+from vnlib.plots.style import DIVERGING, PALETTE, image_axes
 
-COLOURS = (1, 99)  # percentiles of a map
+SPAN = 1.0  # decades: what is farther off is drawn as this
+NORM = Normalize(-SPAN, SPAN)
 
 
 def _depth(results: xr.Dataset, model: str) -> int:
@@ -25,34 +26,50 @@ def _depth(results: xr.Dataset, model: str) -> int:
 
 
 def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
-    """log10 of the volume element by layer (columns) and depth (rows), of the first seed (FR
-    Figs. 2e-f, 11-14).
+    """log10 of the volume element by layer (columns) and depth (rows), less its median outside the
+    hold-out, of the first seed (FR Figs. 2e-f, 11-14).
 
-    The colours of a map span its own percentiles `COLOURS`, which stand below it.
+    All maps have one scale of colours, up to `SPAN` either way.
     """
     models = of_kind(results, group, encoding)
     if not models:
         return empty(f"These results hold no {KINDS[group, encoding]}.")
-    columns = max(len(layers_of(results, m)) for m in models)
-    size = (0.78 * columns + 0.6, 1.05 * len(models) + 0.3)
-    fig, axes = plt.subplots(len(models), columns, figsize=size, squeeze=False)
-    outside = plane(results["split"] == "ood").astype(float)
+    return _maps(results, {f"depth {_depth(results, model)}": model for model in models})
+
+
+def longer(results: xr.Dataset) -> plt.Figure:
+    """The same of the networks that were trained longer (rows)."""
+    models = in_groups(results, "longer")
+    if not models:
+        return empty("These results hold no network that was trained longer.")
+    named = {label(results, model).replace(", longer", ""): model for model in models}
+    return _maps(results, {name.replace(", ", "\n", 1): named[name] for name in sorted(named)})
+
+
+def _maps(results: xr.Dataset, rows: Mapping[str, str]) -> plt.Figure:
+    """Maps of the layers of models, a named row each."""
+    columns = max(len(layers_of(results, m)) for m in rows.values())
+    size = (0.78 * columns + 1.2, 0.95 * len(rows) + 0.3)
+    fig, axes = plt.subplots(len(rows), columns, figsize=size, squeeze=False)
+    held = plane(results["split"] == "ood")
     for ax in axes.flat:
         ax.set_visible(False)
-    for row, model in zip(axes, models, strict=True):
+    for row, (name, model) in zip(axes, rows.items(), strict=True):
         maps = results["log_volume"].sel(model=model, weights="trained").isel(seed=0)
         for ax, layer in zip(row, layers_of(results, model), strict=False):
             ax.set_visible(True)
             one = plane(maps.sel(layer=layer))
-            if not np.isfinite(one).all():
-                image_axes(ax, "no map")
-                continue
-            low, high = np.percentile(one, COLOURS)
-            ax.imshow(one, origin="lower", vmin=low, vmax=max(high, low + 1e-3))
-            ax.contour(outside, levels=[0.5], colors="white", linewidths=0.8, linestyles="--")
-            image_axes(ax, layer.replace("layer", ""), size=8.5)
-            ax.set_xlabel(f"{low:.1f} to {high:.1f}", fontsize=7, labelpad=1)
-        row[0].set_ylabel(f"depth {_depth(results, model)}", fontsize=9)
+            known = np.isfinite(one).all()
+            image_axes(ax, layer.replace("layer", "") if known else "no map", size=8.5)
+            if known:
+                one = one - np.median(one[~held])
+                ax.imshow(one, origin="lower", cmap=DIVERGING, norm=NORM)
+                outline = {"colors": "black", "linewidths": 0.8, "linestyles": "--"}
+                ax.contour(held.astype(float), levels=[0.5], **outline)
+        row[0].set_ylabel(name, fontsize=9)
+    shown = plt.cm.ScalarMappable(NORM, DIVERGING)
+    bar = fig.colorbar(shown, ax=axes, shrink=0.8, extend="both", ticks=[-SPAN, 0, SPAN])
+    bar.set_label("log10 volume,\n0: median outside")
     return fig
 
 

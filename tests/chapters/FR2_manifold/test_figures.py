@@ -112,12 +112,20 @@ def test_one_network_can_be_asked_for_and_all_are_drawn_where_it_lacks(results):
     assert rows == [stages * int(kept.sum()), stages, stages * int(kept.sum())]
 
 
-def test_maps_are_of_the_first_seed_and_missing_kinds_are_said(results):
+def test_maps_are_of_the_first_seed_on_one_scale_and_missing_kinds_are_said(results):
     image = figures_maps.volume(results, "mlp", "bump").axes[0].images[0].get_array()
     one = results["log_volume"].sel(model="mlp_bump_1", weights="trained", layer="input", seed=0)
-    np.testing.assert_array_equal(image, one.values.reshape(10, 10))
+    one = one.values.reshape(10, 10)
+    outside = (results["split"] != "ood").values.reshape(10, 10)
+    np.testing.assert_allclose(image, one - np.median(one[outside]))
+    pictures = [p for ax in figures_maps.volume(results, "mlp", "bump").axes for p in ax.images]
+    assert {p.get_clim() for p in pictures} == {(-figures_maps.SPAN, figures_maps.SPAN)}
     empty = figures_maps.volume(results, "cnn", "ramp")
     assert "no CNN, ramp code" in empty.axes[0].texts[0].get_text()
+    long = results.assign_coords(group=("model", ["longer"] * results.sizes["model"]))
+    some = long.isel(model=[results["model"].values.tolist().index("mlp_bump_1")])
+    assert figures_maps.longer(some).axes[0].get_ylabel().startswith("MLP")
+    assert "trained longer" in figures_maps.longer(results).axes[0].texts[0].get_text()
 
 
 def test_the_table_holds_medians_and_no_error_of_the_table(results):
