@@ -42,7 +42,7 @@ NETWORK = Choice(
         "literal_clamped": "1 layer, 22 numbers, accelerations inferred",
     },
 )
-UNFOLLOWED = ("token_3_swept",)
+UNFOLLOWED = ("token_3_swept", "gated_clamped", "literal_clamped")
 FOLLOWED = replace(
     NETWORK, options={k: v for k, v in NETWORK.options.items() if k not in UNFOLLOWED}
 )
