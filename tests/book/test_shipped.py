@@ -25,7 +25,7 @@ UNCLEAN = {
     "D_learning": 5,
     "FR1_failure": 152,
     "FR1_failure.readouts": 16,
-    "FR2_manifold": 200,
+    "FR2_manifold": 196,
     "FR2_manifold.untrained": 46,
     "G_functions": 35,
     "J_cost": 3,
@@ -41,7 +41,6 @@ UNCLEAN = {
     "beyond_kernel": 24,
     "beyond_tasks": 2048,
     "fig5_mnist.selection": 54,
-    "readings_bodies": 9,
     "readings_positions": 144,
     "readings_signals": 9,
 }
