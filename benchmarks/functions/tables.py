@@ -142,7 +142,7 @@ def winners(results: xr.Dataset) -> Table:
     zero = results["zero_baseline_hidden"].isel(seed=0).max("model")
     asked = {
         "as printed": (ELEVEN, PRINTED),
-        "told the mask": (results["model"].values.tolist(), "mask_aware"),
+        "told the mask": (measured(results, results["hidden"]), "mask_aware"),
         "told the mask, the paper's eleven": (ELEVEN, "mask_aware"),
     }
     names = results["label"].to_series().to_dict() | {"": ""}

@@ -6,25 +6,31 @@ is that of the logarithm of a ratio and the same for all, so drawings compare.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import inf, isfinite, log
 from xml.etree import ElementTree as xml
 
 from vnlib.plots.statistics import raised, short
 
+ONE = re.compile(r"[<>≤≥] 1(?![\d.])")  # a bound of 1 that a sentence names
 REACH = log(10)  # the margin at the ends of the axis
 WIDTH, HEIGHT, EDGE = 120, 14, 6  # pixels; beside the axis there is room for arrowheads
 
 
-def told(contrast: Mapping) -> str:
-    """A value and its interval, to two digits; of yes and no also how many resamples say yes."""
+def told(contrast: Mapping, says: str) -> str:
+    """A value and its interval, to two digits; of yes and no also how many resamples say yes. That it is
+    the ratio of two values is said where the sentence, which compares them, does not.
+    """
     if contrast["kind"] == "yes or no":
         share = contrast["share"]
         word = "yes" if contrast["margin"][0] > 0 else "no"
         return word if share in (0, 1) else f"{word}; yes in {100 * share:.0f} % of resamples"
     form = whole if contrast["kind"] == "count" else number
     middle, *ends = ("∞" if end is None else form(end) for end in contrast["value"])
-    return f"{middle} [{', '.join(ends if contrast['sign'][0] == '>' else ends[::-1])}]"
+    ratio = contrast["kind"] == "log ratio" and contrast["bound"] == 1 and not ONE.search(says)
+    ends = ends if contrast["sign"][0] == ">" else ends[::-1]
+    return f"{'ratio ' if ratio else ''}{middle} [{', '.join(ends)}]"
 
 
 def wanted(contrast: Mapping) -> str:

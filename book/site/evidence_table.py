@@ -66,7 +66,7 @@ def remarks(one: Mapping) -> list[str]:
     found += [text for text in (one["missing"], one["remark"]) if text]
     for more in one["contrasts"][1:]:
         bound = f", wanted {effects.wanted(more)}" if effects.wanted(more) else ""
-        found.append(f"also {effects.told(more)}{bound}: {more['verdict']}")
+        found.append(f"also {effects.told(more, one['says'])}{bound}: {more['verdict']}")
     return [raised(f"{text[0].upper()}{text[1:].rstrip('.')}.") for text in found]
 
 

@@ -113,7 +113,7 @@ def in_words(found: Mapping) -> str:
     return (
         f"As printed, {len(asked)} claims: {_counted(asked, WORDS)}; their {len(printed)} core "
         f"statements: {_counted(printed, statements.VERDICTS)}. With controls, {len(controls)} core "
-        f"statements: {_counted(controls, statements.VERDICTS)}."
+        f"statements, those of theorems and definitions among them: {_counted(controls, statements.VERDICTS)}."
     )
 
 

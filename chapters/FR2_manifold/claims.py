@@ -22,6 +22,7 @@ from vnlib.book.evidence import (
     scaled,
     select,
     spearman,
+    tagged,
     untested,
     within,
 )
@@ -33,7 +34,7 @@ KINDS = {
     "mlp_bump": "MLPs, bump code",
     "mlp_ramp": "MLPs, ramp code",
 }
-LONGER = ("longer_cnn", "longer_bump", "longer_ramp")
+LONGER, LONGER_MLP = "longer_", ("longer_bump", "longer_ramp")
 ONE_TERM = (
     "a kernel of equal positions is a product of one of x and one of y, less its mean: one term"
 )
@@ -47,8 +48,8 @@ MOST = 0.5  # share of the runs of a model that must have learned to draw
 MEDIANS = (
     "All are medians over the runs that learned to draw (ID error at most half of the zero baseline's), "
     "then over depths, without networks of which most runs learned nothing. As printed networks "
-    "have the published length of training; with controls CNNs trained longer count, too, and MLPs "
-    "trained longer once they have settled."
+    "have the published length of training; with controls networks trained longer count, too, once "
+    "they have settled."
 )
 RANDOM = ("F", "spread_in")  # measures before training that all seeds have
 
@@ -157,23 +158,21 @@ def _models(r: xr.Dataset, *kinds: str) -> dict[str, list[str]]:
 
 def _longer(r: xr.Dataset, *prefixes: str) -> list[str]:
     """The networks that were trained longer. KeyError if there are none."""
-    found = [m for m in r["model"].values.tolist() if m.startswith(prefixes or LONGER)]
+    found = [m for m in r["model"].values.tolist() if m.startswith(prefixes)]
     if not found:
         raise KeyError("networks that were trained longer")
     return found
 
 
 def counted(r: xr.Dataset) -> list[str]:
-    """The networks of the paper's kinds that have learned to draw, at the published length or
-    longer; of MLPs trained longer, which do not draw at that length, those that have settled.
-    KeyError below three.
+    """The networks of the paper's kinds that have learned to draw, at the published length, or at
+    another one once they have settled. KeyError below three.
     """
     cnn, mlp = _models(r, "cnn", "mlp").values()
-    longer = _longer(r, "longer_cnn")
-    if mlps := [m for m in _longer(r) if m not in longer]:
-        gain = late_gain(r.sel(model=mlps)).median("seed")
-        longer += [m for m in mlps if float(gain.sel(model=m)) < SETTLED]
-    found = have_learned(r, [*cnn, *mlp, *longer])
+    longer = _longer(r, LONGER)
+    gain = late_gain(r.sel(model=longer)).median("seed")
+    settled = [m for m in longer if float(gain.sel(model=m)) < SETTLED]
+    found = have_learned(r, [*cnn, *mlp, *settled])
     if len(found) < 3:
         raise KeyError("three networks that have learned to draw in distribution")
     return found
@@ -259,6 +258,28 @@ def _opposite(r: xr.Dataset, types: Mapping[str, Sequence[str]], which: str = ""
     ]
 
 
+def _opposite_longer(r: xr.Dataset, runs: xr.Dataset) -> list[Part]:
+    """The same of MLPs trained longer, each beside the CNN of its code and depth, which has the
+    published length of training.
+    """
+    mlps = _longer(r, *LONGER_MLP)
+    cnns = [model.replace("longer", "cnn") for model in mlps]
+    last = select(middle(runs, "last"), model=[*mlps, *cnns])
+    shift, F = last["volume_in"] - last["volume_out"], last["F"]
+    (own, other), (lower, higher) = (
+        [values.sel(model=names).values for names in (mlps, cnns)] for values in (shift, F)
+    )
+    which = "MLPs trained longer, CNNs of the same code and depth"
+    signs = f"shift of log volume, of CNNs times that of MLPs < 0: {which}"
+    numbers = [tagged(values, name) for values, name in ((shift, "volume_shift"), (F, "F_last"))]
+    parts = [
+        part(signs, Contrast(own * other, "<"), **numbers[0]),
+        compared(f"F of MLPs over that of CNNs < 1: {which}", lower, "<", higher, **numbers[1]),
+    ]
+    needs = draws(r, mlps), draws(r, cnns), settles(r, mlps)
+    return [given(one, *needs) for one in parts]
+
+
 def _warping_with_controls(r: xr.Dataset) -> list[Part]:
     runs, learned, weights = drawing(before_training(r)), counted(r), ["trained", "untrained"]
     last, output = middle(runs, "last", weights), middle(runs, "output")["F"]
@@ -280,8 +301,6 @@ def _warping_with_controls(r: xr.Dataset) -> list[Part]:
     wider = "spread in the hold-out over that around it, and over that at random"
     below = "F of the perfect images less that of the output"
     separates = "lowest F of a decoder that composes over the highest of one that does not"
-    longer = {"cnn": _longer(r, "longer_cnn"), "mlp": _longer(r, "longer_bump", "longer_ramp")}
-    needs = *(draws(r, models) for models in longer.values()), settles(r, longer["mlp"])
     return [
         bounded("fall of F", ">=", VISIBLE, F_fall=falls)
         & bounded("less twice that at random", ">=", 0, F_fall_more=falls - 2 * random_falls),
@@ -289,7 +308,7 @@ def _warping_with_controls(r: xr.Dataset) -> list[Part]:
         bounded(below, ">=", VISIBLE, F_below_perfect=perfect - drawings),
         bounded("rank correlation of F and OOD error", "<=", -0.5, rank_correlation_F_ood=order),
         compared(f"{separates} > 1", lowest, ">", highest, **ends),
-        *(given(one, *needs) for one in _opposite(runs, longer, ", trained longer")),
+        *_opposite_longer(r, runs),
     ]
 
 

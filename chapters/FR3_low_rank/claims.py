@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from benchmarks.spatial.errors import learned
+from benchmarks.spatial.errors import learned, settled
 from vnlib.book.evidence import bounded, compared, detail, every, given, select, within
 from vnlib.book.ledger import Decision, Part, claim
 
@@ -131,7 +131,11 @@ def low_rank_composes(r: xr.Dataset) -> Decision:
         composes,
         _fails("without factors", m, ["free"]),
         *_ablation(m, "id", "ID test error"),
-        given(_composes("maps of rank 1 by construction, no penalty", m, "rank1"), trained),
+        given(
+            _composes("maps of rank 1 by construction, no penalty", m, "rank1"),
+            trained,
+            settled(r[["curve_step", "curve_val"]].sel(model=["rank1"]), "rank 1, both hold-outs"),
+        ),
         detail(halved),
     ]
     return Decision(parts, controls)

@@ -48,7 +48,8 @@ def _settled(r: xr.Dataset, *diets: str, models: Sequence[str] = ("cnn",)) -> li
     """
     runs = select(r[["curve_step", "curve_val"]], model=models, diet=diets)
     alone = [model for model in models if model not in twins(r)]
-    says = ", ".join(diets) + (" in both hold-outs" if len(alone) > 1 else "")
+    whose = [f"{model} decoder" for model in alone if model not in ("cnn", "cnn_square")]
+    says = ", ".join([*diets, *whose]) + (" in both hold-outs" if len(alone) > 1 else "")
     return [settled(runs.sel(model=alone), says)] if alone else []
 
 

@@ -99,12 +99,13 @@ def movers(growth: xr.Dataset) -> list[Part]:
     return [found[0], grows, *found[1:]]
 
 
-def learned(r: xr.Dataset) -> Part:
-    """That the literal reading fits what it was trained on."""
-    error = (r["mse"].sel(inference="joint", model=LITERAL) / r["power"]).sel(bodies=5)
+def learned(r: xr.Dataset, reading: str = "literal") -> Part:
+    """That a reading fits what it was trained on."""
+    model = READINGS[reading]
+    error = (r["mse"].sel(inference="joint", model=model) / r["power"]).sel(bodies=5)
     single = error.where(~r["forces"].str.contains(r"\+")).mean("forces").median("seed")
-    says = "relative error of VN-3L, literal, five bodies, under single forces"
-    return bounded(says, "<=", FITS, **{f"{LITERAL}.id": single})
+    says = f"relative error of VN-3L, {reading}, five bodies, under single forces"
+    return bounded(says, "<=", FITS, **{f"{model}.id": single})
 
 
 def stays(says: str, **changes: xr.DataArray) -> Part:
@@ -150,7 +151,10 @@ def dropout(r: xr.Dataset) -> Decision:
         detail(stays(f"{still} Random", **steps(moved, "random"))),
         bounded(pool, ">=", 1, pool_vs_id_least=middle["pool"] / middle["id"]),
     ]
-    return Decision(parts, dropout_controls(select(plane(r, relative=True), model=EVERYONE)))
+    controls = dropout_controls(select(plane(r, relative=True), model=EVERYONE))
+    return Decision(
+        parts, [given(controls[0], *(learned(r, one) for one in READINGS)), *controls[1:]]
+    )
 
 
 def dropout_controls(plane: xr.Dataset) -> list[Part]:

@@ -116,7 +116,7 @@ def decide_discussion(r: xr.Dataset) -> Decision:
         detail(bounded(shorter, ">", 0, **shortens)),
         substantially,
         given(less, rests),
-        _lowest(tokens, "forgotten", lost, TOKENS, MLP),
+        detail(_lowest(tokens, "forgotten", lost, TOKENS, MLP)),  # its atoms rest, by construction
         bounded(least, "<", 1, **{"vn_1.fewest_over_most": gain}),
     ]
 
@@ -143,7 +143,7 @@ def decide_discussion(r: xr.Dataset) -> Decision:
         part(cheaper, Contrast(np.ravel(learned / free), "<=", 0.9), **both),
         _lowest(in_turn, "in_turn_over_joint", left.sel(stream="sequence") / joint, VN, *LONG),
         _lowest(again, "error_replay", replay, VN, *LONG),
-        _lowest(tokens, "forgotten", lost, TOKENS, TOKEN_NET),
+        detail(_lowest(tokens, "forgotten", lost, TOKENS, TOKEN_NET)),
         _lowest(
             "with replay tokens in a VN have the lower error",
             "error_replay",

@@ -114,20 +114,26 @@ def decide_reconstruction(r: xr.Dataset) -> Decision:
         def over(model: str, *others: str) -> xr.DataArray:
             return (error.sel(model=model) / error.sel(model=list(others))).sel(set=OOD)
 
-        transformer, mamba = over("transformer", *vn), over("mamba", *vn)
         cost = (error.sel(model="mamba_bottleneck") / error.sel(model="mamba")).sel(set="id")
-        among, bound = (over("mamba_bottleneck", *others) for others in (coders, ["mamba"]))
-        ood, narrow = "on Easy and on Hard", "Mamba-bottleneck over"
-        coded = f"{narrow} autoencoders{kind} {ood}"
-        coded = bounded(coded, "<=", 0.5, bottleneck_vs_coders=among)
-        best = f"the best VN{kind}"
-        return [
-            bounded(f"Transformer over {best} {ood}", "<", 1, transformer_vs_vn=transformer),
-            bounded(f"Mamba over {best} {ood}", "<", 1, mamba_vs_vn=mamba),
-            bounded(f"{narrow} Mamba on ID", ">", 1, bottleneck_vs_mamba_id=cost),
-            detail(coded),  # the paper compares it with Mamba
-            bounded(f"{narrow} Mamba {ood}", "<=", 0.5, bottleneck_vs_mamba=bound),
-        ]
+        best, narrow, found = f"the best VN{kind}", "Mamba-bottleneck over", []
+        bottleneck = "mamba_bottleneck"
+        for says, tag, values, sign, bound in (
+            (f"Transformer over {best}", "transformer_vs_vn", over("transformer", *vn), "<", 1),
+            (f"Mamba over {best}", "mamba_vs_vn", over("mamba", *vn), "<", 1),
+            (
+                f"{narrow} autoencoders{kind}",
+                f"{bottleneck}_vs_coders",
+                over(bottleneck, *coders),
+                "<=",
+                0.5,
+            ),
+            (f"{narrow} Mamba", f"{bottleneck}_vs_mamba", over(bottleneck, "mamba"), "<=", 0.5),
+        ):
+            for name in OOD:
+                told = {f"{name}.{tag}": values.sel(set=name)}
+                found.append(bounded(f"{says} on {name.title()}", sign, bound, **told))
+        found[4:6] = map(detail, found[4:6])  # the paper compares it with Mamba
+        return [bounded(f"{narrow} Mamba on ID", ">", 1, bottleneck_vs_mamba_id=cost), *found]
 
     coders = ("deep_ae", "sparse_ae")
     more = parts((*VN, "vn_dense"), (*coders, "rnn"), " of more kinds")

@@ -88,7 +88,10 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     }
     gain = late_gains(results)
     gains = {"late": gain, "late-networks": extremes(gain.sel(model=networks(results)))}
-    more = {name: extremes(ratio) for name, ratio in lengthened(results).items() if ratio.size}
+    more = {}
+    for name, ratio in lengthened(results).items():
+        if kept := [m for m in networks(results) if m in ratio["model"].values]:
+            more[name] = extremes(ratio.sel(model=kept))
     trained = {"watched": gain.sizes["model"], "unsettled": (median(gain) > SETTLED).sum()}
     return (
         counts(results, "fig3")

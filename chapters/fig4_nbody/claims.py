@@ -228,8 +228,12 @@ def diagonal(r: xr.Dataset) -> Decision:
             random_ratio=random,
         ),
         detail(lowest("OOD / ID", mean["ratio"], "tokens", "the two on tokens", "tokens_vs_same")),
-        bounded(f"OOD error {linear}", "<", 1, **tagged(errs, "ood_vs_linear"))
-        & bounded(f"OOD / ID {linear}", "<=", 1, **tagged(grows, "ratio_vs_linear")),
+        given(
+            bounded(f"OOD error {linear}", "<", 1, **tagged(errs, "ood_vs_linear"))
+            & bounded(f"OOD / ID {linear}", "<=", 1, **tagged(grows, "ratio_vs_linear")),
+            learned(r, "literal"),
+            fits,
+        ),
         given(
             lowest("in passes, OOD / ID", passes, "literal", "the six", "passes_vs_nearest"),
             learned(r, "literal"),

@@ -37,7 +37,8 @@ def settings(chapter: Chapter, axes: Axes, shared: xr.Dataset) -> Settings:
     told = json.loads(str(shared["run_settings"].values.flat[0]))
     own = {key: model[key] for key in ("family", "lr", "batch_size")}
     steps = max(2, round(s["scale"] * model["steps"]))
-    options = model["options"] | s.get("sizes", {})
+    layers = "one" if len(model["options"]["atoms"]) == 1 else "three"
+    options = model["options"] | s.get("sizes", {}).get(layers, {})
     rollouts = told["rollouts"] if model["follow"] else {}
     return {
         "data": told["data"],

@@ -219,9 +219,19 @@ def test_an_interval_beyond_the_axis_ends_in_an_arrowhead(changes, ends, arrows)
 
 
 def test_ends_of_an_interval_are_told_in_order_and_may_be_infinite():
-    assert effects.told(RATIO) == "0.50 [0.40, 0.60]"
+    assert effects.told(RATIO, "a over b ≤ 0.8") == "0.50 [0.40, 0.60]"
     wide = {"kind": "difference", "sign": ">=", "bound": 0.0, "value": [-0.0, None, None]}
-    assert effects.told(wide) == "0 [∞, ∞]" and effects.drawing(YES) == ""
+    assert effects.told(wide, "a - b") == "0 [∞, ∞]" and effects.drawing(YES) == ""
+
+
+@pytest.mark.parametrize(
+    ("says", "bound", "named"),
+    [("a is lower than b", 1.0, True), ("a over b < 1", 1.0, False), ("a over b > 1; c < 2", 1.0, False),
+     ("a < 1.5 times b", 1.0, True), ("a is at most half of b", 0.5, False)],
+)  # fmt: skip
+def test_a_ratio_is_called_so_where_the_sentence_compares_two_values(says, bound, named):
+    shown = effects.told(RATIO | {"sign": "<", "bound": bound}, says)
+    assert shown == ("ratio " if named else "") + "0.50 [0.40, 0.60]"
 
 
 def test_a_difference_has_an_axis_of_its_own():
@@ -434,9 +444,9 @@ def test_the_shipped_ledger_opens_on_few_screens_with_all_dots_on_the_first(brow
     assert 1 < screens < 8
 
 
-# Theorems, solvers and costs; inference with a dictionary as it is; the published length; and a claim
-# of which twice the updates change no number to the bit.
-NEED_NOT = re.compile(r"VN-(C|E\d|J|G4|F3a)|FR-3")
+# Theorems, solvers and costs; inference with a dictionary as it is; and a claim of which twice the
+# updates change no number to the bit.
+NEED_NOT = re.compile(r"VN-(C|E\d|J|G4|F3a)")
 
 
 def test_statements_on_trainings_ask_whether_they_had_settled():

@@ -69,7 +69,7 @@ def test_factorisation_tells_by_a_hair_who_composes(results, drawn):
     assert highest < full < highest + 0.02 and flat < full
     verdicts = {s["id"]: s["verdict"] for s in LEDGER["statements"]}
     asked = {"FR-2.13": UNDECIDED, "FR-2.14": "holds", "FR-2.16": "holds"}
-    asked |= {"FR-2.18": "fails", "FR-2.19": "holds"}
+    asked |= {"FR-2.24": "fails", "FR-2.25": "tie"}
     assert {name: verdicts[name] for name in asked} == asked
 
 
@@ -83,7 +83,8 @@ def test_which_networks_draw(results, drawn):
     assert {f"cnn_ramp_{n}" for n in (4, 6, 8, 10)} <= {*drawn} and "cnn_ramp_2" not in drawn
     assert not any(name.startswith("mlp") for name in drawn)
     able = {*have_learned(results, in_groups(results, "cnn", "mlp", "longer"))}
-    assert able == {*drawn} > {*MLPS}, "which have settled"
+    assert {*drawn} > {*MLPS}, "which have settled"
+    assert able - {*drawn} == {"longer_cnn_bump_4", "longer_cnn_ramp_8"}, "which have not"
 
 
 def test_factorisation_falls_visibly_with_ramps_only_and_terms_do_not_grow(results, drawn):
@@ -96,10 +97,10 @@ def test_factorisation_falls_visibly_with_ramps_only_and_terms_do_not_grow(resul
 
 
 def test_the_hold_out_is_distorted_most_in_most_networks_and_not_in_the_flat_one(results, drawn):
-    assert numbers(results)["fr2-distorted"] == "12 of 13"
+    assert numbers(results)["fr2-distorted"] == "10 of 11"
     flat = middle(drawing(results), "last").sel(model="vn_flat")
     assert 0.8 < float(flat["spread_in"] / flat["spread_out"]) < 1
-    assert numbers(results)["fr2-unsettled"] == "11 of 13"
+    assert numbers(results)["fr2-unsettled"] == "9 of 11"
     own, random = (
         middle(drawing(results), "last", w).sel(model=drawn) for w in ("trained", "untrained")
     )

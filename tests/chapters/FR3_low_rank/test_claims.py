@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import changed, failing, filled, judged, rules, told
+from judging import changed, failing, filled, judged, rules, told, unmet
 
 from chapters.FR3_low_rank.claims import FOUR, in_order, own_band
 
@@ -39,7 +39,8 @@ def made() -> xr.Dataset:
     for axis, along in (("x", "y"), ("y", "x")):
         r["band"].loc[{"model": "both", "axis": axis, "along": along}] = 0.95
     r["volume_spread"].loc[{"model": "both"}] = 0.1
-    return r
+    flat = xr.ones_like(r["mse_id"]).expand_dims(checkpoint=10)
+    return r.assign(curve_step=("checkpoint", np.arange(1.0, 11.0)), curve_val=flat)
 
 
 def case(name: str, model: str, value: float, parts: list, controls: list, **where) -> tuple:
@@ -69,6 +70,14 @@ CASES = [
 test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
     {"FR-3": made}, CASES, [("FR-3", {"model": "rank1"}, "the model(s) rank1")]
 )
+
+
+def test_a_control_that_has_not_settled_decides_nothing():
+    r = made()
+    assert unmet("FR-3", r) == ([], [])
+    late = (r["model"] == "rank1") & (r["hold_out"] == "square") & (r["curve_step"] > 8)
+    r["curve_val"] = r["curve_val"].where(~late, 0.9)
+    assert unmet("FR-3", r) == ([], [8])
 
 
 def test_bands_along_the_wrong_axis_do_not_count():
