@@ -74,7 +74,8 @@ def test_counts_in_words_are_of_claims_and_core_statements():
     found = {"claims": rows, "statements": told_of}
     assert ledger_page.in_words(found) == (
         "As printed, 2 claims: 1 partly, 1 not reproduced; their 4 core statements: 1 hold, 1 fail, "
-        "1 tie, 1 undecided. With controls, 1 core statements: 1 fail."
+        "1 tie, 1 undecided. With controls, 1 core statements, those of theorems and "
+        "definitions among them: 1 fail."
     )
 
 
