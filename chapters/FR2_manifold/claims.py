@@ -262,22 +262,25 @@ def _opposite_longer(r: xr.Dataset, runs: xr.Dataset) -> list[Part]:
     """The same of MLPs trained longer, each beside the CNN of its code and depth, which has the
     published length of training.
     """
-    mlps = _longer(r, *LONGER_MLP)
-    cnns = [model.replace("longer", "cnn") for model in mlps]
-    last = select(middle(runs, "last"), model=[*mlps, *cnns])
-    shift, F = last["volume_in"] - last["volume_out"], last["F"]
-    (own, other), (lower, higher) = (
-        [values.sel(model=names).values for names in (mlps, cnns)] for values in (shift, F)
-    )
-    which = "MLPs trained longer, CNNs of the same code and depth"
-    signs = f"shift of log volume, of CNNs times that of MLPs < 0: {which}"
-    numbers = [tagged(values, name) for values, name in ((shift, "volume_shift"), (F, "F_last"))]
-    parts = [
-        part(signs, Contrast(own * other, "<"), **numbers[0]),
-        compared(f"F of MLPs over that of CNNs < 1: {which}", lower, "<", higher, **numbers[1]),
-    ]
-    needs = draws(r, mlps), draws(r, cnns), settles(r, mlps)
-    return [given(one, *needs) for one in parts]
+    last, found = middle(runs, "last"), []
+    for mlp in _longer(r, *LONGER_MLP):
+        pair = [mlp, mlp.replace("longer", "cnn")]  # a network's name ends in its code and depth
+        one = select(last, model=pair)
+        shift, F = one["volume_in"] - one["volume_out"], one["F"]
+        which = f"an MLP trained longer and a CNN as deep, {mlp.split('_')[1]} code"
+        numbers = [
+            tagged(values, name) for values, name in ((shift, "volume_shift"), (F, "F_last"))
+        ]
+        signs = part(
+            f"shifts of log volume, multiplied, < 0: {which}",
+            Contrast(np.ravel(shift.prod("model", skipna=False)), "<"),
+            **numbers[0],
+        )
+        lower = f"F of the MLP over that of the CNN < 1: {which}"
+        lower = compared(lower, F[0], "<", F[1], **numbers[1])
+        needs = draws(r, pair), settles(r, [mlp])
+        found += [given(one, *needs) for one in (signs, lower)]
+    return found
 
 
 def _warping_with_controls(r: xr.Dataset) -> list[Part]:

@@ -42,8 +42,11 @@ def longer(results: xr.Dataset) -> plt.Figure:
     models = in_groups(results, "longer")
     if not models:
         return empty("These results hold no network that was trained longer.")
-    named = {label(results, model).replace(", longer", ""): model for model in models}
-    return _maps(results, {name.replace(", ", "\n", 1): named[name] for name in sorted(named)})
+    rows = {}
+    for name, model in sorted((label(results, model), model) for model in models):
+        kind, size, code, *_ = name.split(", ")
+        rows[f"{kind}, {code.removesuffix(' code')}\n{size}"] = model
+    return _maps(results, rows)
 
 
 def _maps(results: xr.Dataset, rows: Mapping[str, str]) -> plt.Figure:

@@ -78,28 +78,28 @@ def case(claim: str, name: str, model: object, layer: object, value: object, *pa
 
 LAST, BOTH = "layer2", ["layer1", "layer2"]
 NETWORKS = [*CNN, *MLP, *LONG_CNN, *LONG_MLP]
-# Printed: F falls (0-3), spread (4, 5), sharp (6), MLPs (7, 8; as drawn or not 9, 10). Controls end with probes (7-10).
+# Printed: F falls (0-3), spread (4, 5), sharp (6), MLPs (7, 8; as drawn or not 9, 10). Controls end with probes (9-12).
 CASES = [
     case("FR-2", "F", CNN_BUMP, LAST, 1.01, [0], [4]),
     case("FR-2", "F", CNN_RAMP, LAST, 1.01, [1], [3, 4]),
     case("FR-2", "F", MLP_BUMP, LAST, 1.01, [2, 8, 10], [3, 4]),
     case("FR-2", "F", MLP_RAMP, LAST, 1.01, [3, 8, 10], [3, 4]),
-    case("FR-2", "probe", CNN_BUMP, LAST, 0.99, [], [7]),
-    case("FR-2", "probe", CNN_RAMP, LAST, 0.99, [], [8]),
-    case("FR-2", "probe", MLP_BUMP, LAST, 0.99, [], [9]),
-    case("FR-2", "probe", MLP_RAMP, LAST, 0.99, [], [10]),
+    case("FR-2", "probe", CNN_BUMP, LAST, 0.99, [], [9]),
+    case("FR-2", "probe", CNN_RAMP, LAST, 0.99, [], [10]),
+    case("FR-2", "probe", MLP_BUMP, LAST, 0.99, [], [11]),
+    case("FR-2", "probe", MLP_RAMP, LAST, 0.99, [], [12]),
     case("FR-2", "spread_in", CNN_BUMP, "layer1", 0.4, [4], []),
     case("FR-2", "spread_in", CNN_RAMP, "layer1", 0.4, [5], []),
     case("FR-2", "F", "cnn_ramp_3", "layer1", 0.5, [6], []),
     case("FR-2", "volume_in", MLP, LAST, 0.5, [7, 9], []),
     case("FR-2", "F", MLP, LAST, 0.9, [8, 10], [3]),
-    case("FR-2", "F", NETWORKS, LAST, 0.96, [8, 10], [0, 3, 6]),
+    case("FR-2", "F", NETWORKS, LAST, 0.96, [8, 10], [0, 3, 6, 8]),
     case("FR-2", "spread_out", NETWORKS, LAST, 0.5, [4, 5], [1]),
     case("FR-2", "F", NETWORKS, "output", 0.97, [], [2]),
-    case("FR-2", "F", NETWORKS, BOTH, 0.6, [6, 8, 10], [3, 6]),
+    case("FR-2", "F", NETWORKS, BOTH, 0.6, [6, 8, 10], [3, 6, 8]),
     case("FR-2", "F", "vn_full", "layer1", 0.3, [], [4]),
-    case("FR-2", "volume_in", LONG_MLP, LAST, 0.5, [], [5]),
-    case("FR-2", "F", LONG_MLP, LAST, 0.9, [], [3, 6]),
+    case("FR-2", "volume_in", LONG_MLP, LAST, 0.5, [], [5, 7]),
+    case("FR-2", "F", LONG_MLP, LAST, 0.9, [], [3, 6, 8]),
     case("FR-A", "terms", "cnn_bump_2", "input", 2.5, [], [0]),
     case("FR-A", "terms", CNN_BUMP, LAST, 1.9, [], [1]),
     case("FR-A", "one_factor", CNN_BUMP, LAST, 0.98, [], [2]),
