@@ -23,12 +23,12 @@ def untwinned(network: Choice, twinned: Sequence[str]) -> Exclusion:
     )
 
 
-def trained(model: str, reading: Reading) -> str:
+def of_length(model: str, reading: Reading) -> str:
     """The model as long trained as a reading says."""
     return f"{model}{TWIN}" if reading["length"] == "twice" else model
 
 
-def rival(model: str, reading: Reading, there: Container[str]) -> str:
+def rival_of_length(model: str, reading: Reading, there: Container[str]) -> str:
     """The same of a rival, but of what had settled, of which there is no twin, the model itself."""
-    twin = trained(model, reading)
+    twin = of_length(model, reading)
     return twin if twin in there else model

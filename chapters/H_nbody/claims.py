@@ -151,13 +151,14 @@ def dropout(r: xr.Dataset) -> Decision:
         detail(stays(f"{still} Random", **steps(moved, "random"))),
         bounded(pool, ">=", 1, pool_vs_id_least=middle["pool"] / middle["id"]),
     ]
-    controls = dropout_controls(select(plane(r, relative=True), model=EVERYONE))
-    return Decision(
-        parts, [given(controls[0], *(learned(r, one) for one in READINGS)), *controls[1:]]
+    every, all_fit = (
+        select(plane(r, relative=True), model=EVERYONE),
+        [learned(r, m) for m in READINGS],
     )
+    return Decision(parts, dropout_controls(every, all_fit))
 
 
-def dropout_controls(plane: xr.Dataset) -> list[Part]:
+def dropout_controls(plane: xr.Dataset, fits: Sequence[Part]) -> list[Part]:
     """The same for relative errors, in all readings and seeds, beside the controls on tokens."""
     moved, others = growth(plane)[["id", "ood"]], EVERYONE[len(READINGS) :]
     ratio, middle = over(plane["ood"].median("seed"), TOKENS, others), moved.median("seed")
@@ -172,7 +173,10 @@ def dropout_controls(plane: xr.Dataset) -> list[Part]:
         "on_tokens.moved_least_log10": least.min(skipna=False),
     }
     return [
-        scaled(bounded(still, "<=", STILL, **{"vn.farthest_relative_log10": own}), band=EQUAL),
+        given(
+            scaled(bounded(still, "<=", STILL, **{"vn.farthest_relative_log10": own}), band=EQUAL),
+            *fits,
+        ),
         detail(bounded(lowest, "<", 1, **{f"{TOKENS}.vs_best_other_worst": ratio})),
         *movers(moved),
         detail(compared(less, tokens, "<", least, **numbers)),

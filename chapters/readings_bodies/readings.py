@@ -16,7 +16,7 @@ import xarray as xr
 from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Choice, Reading, Statement
 from benchmarks.readings.curve import below, curve
-from benchmarks.readings.lengths import length, rival, trained, untwinned
+from benchmarks.readings.lengths import length, of_length, rival_of_length, untwinned
 
 FIGURE = {
     "token_3": "vn_token_3",
@@ -198,9 +198,9 @@ def least_drift(r: Arrays, reading: Reading) -> np.ndarray:
 def _compared(r: Arrays, reading: Reading) -> tuple[str, list[str]]:
     """A reading's network and its rivals, as far as they are there."""
     there = r.labels["model"]
-    network = trained(FIGURE.get(reading["network"], reading["network"]), reading)
+    network = of_length(FIGURE.get(reading["network"], reading["network"]), reading)
     known = [model for model in RIVAL_MODELS[reading["rivals"]] if model in there]
-    rivals = [rival(model, reading, there) for model in known]
+    rivals = [rival_of_length(model, reading, there) for model in known]
     if network not in there or not rivals:  # a small profile leaves models out
         raise KeyError(f"the model {network}" if rivals else "all of the rivals")
     return network, rivals

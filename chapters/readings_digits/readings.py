@@ -16,7 +16,7 @@ import xarray as xr
 from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Choice, Exclusion, Reading, Statement
 from benchmarks.readings.curve import above, below, curve
-from benchmarks.readings.lengths import length, rival, trained, untwinned
+from benchmarks.readings.lengths import length, of_length, rival_of_length, untwinned
 
 # Networks of one layer and another size or sparsity, beside which some rivals are matched anew.
 RESIZED = {
@@ -150,8 +150,6 @@ LENGTH = length("Fig. 5")
 TWINNED = ("1", "3", "top", "capped")  # networks that were trained twice as long
 ALIKE = 1.1  # of the ID error: an autoencoder farther off is not matched
 BAND = np.log(1.05)
-
-
 # An autoencoder of which stages of training are matched -> the set in distribution.
 PATHS = {"ae": "id", "m_ae": "single", "ae_longer": "id", "m_ae_longer": "single"}
 
@@ -240,13 +238,13 @@ def _errors(
         return np.median(r(name, model=model, reading=way, set=[*sets]), -1)
 
     model, way = FIGURE[reading["network"]]
-    own = trained(f"{prefix}{model}", reading), way
+    own = of_length(f"{prefix}{model}", reading), way
     if reading["rival"] == "ae":
-        return error("mse", *own), error(trained(f"{prefix}ae", reading), *own)
+        return error("mse", *own), error(of_length(f"{prefix}ae", reading), *own)
     size = f"_{reading['network']}" if reading["network"] in RESIZED else ""
     model, way = MODELS[reading["rival"]]
     name = f"{prefix}{model}{size}".replace("m_vn_", "m_")
-    return error("mse", *own), error("mse", rival(name, reading, r.labels["model"]), way)
+    return error("mse", *own), error("mse", rival_of_length(name, reading, r.labels["model"]), way)
 
 
 def _unmatched(rival: Choice) -> Exclusion:
