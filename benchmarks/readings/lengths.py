@@ -29,6 +29,6 @@ def of_length(model: str, reading: Reading) -> str:
 
 
 def rival_of_length(model: str, reading: Reading, there: Container[str]) -> str:
-    """The same of a rival, but of what had settled, of which there is no twin, the model itself."""
+    """The same of a rival; the model itself where nobody trained it twice as long."""
     twin = of_length(model, reading)
     return twin if twin in there else model

@@ -127,7 +127,7 @@ def test_five_of_six_panels_pass_over_the_worst_one(read):
 
 
 def test_networks_that_were_trained_twice_as_long_are_held_against_such(own, shared):
-    """A rival without a twin had settled."""
+    """A rival without a twin is taken as it is."""
     twins = 0.25 * shared[["mse", "drift"]].sel(model=["vn_token_3", "gnn"])
     twins = twins.assign_coords(model=["vn_token_3_longer", "gnn_longer"])
     more = xr.concat([shared, twins.assign(power=shared["power"])], "model", data_vars="minimal")

@@ -91,7 +91,7 @@ def test_what_a_small_profile_leaves_out_is_not_testable(shared):
 
 
 def test_networks_that_were_trained_twice_as_long_are_held_against_such(shared):
-    """A rival without a twin had settled; the stage of the autoencoder is one of its twin's."""
+    """A rival without a twin is taken as it is; the stage of the autoencoder is one of its twin's."""
     twins = shared.sel(model=["vn_1", "ae", "ksparse"])
     twins = twins.assign_coords(model=[f"{m}_longer" for m in twins["model"].values])
     factor = xr.DataArray([0.25, 1.0, 3.0], dims="model")
