@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import xarray as xr
 
 from benchmarks.spatial.errors import learned, settled
-from vnlib.book.evidence import bounded, compared, detail, every, given, select, within
+from vnlib.book.evidence import bounded, compared, detail, every, given, scaled, select, within
 from vnlib.book.ledger import Decision, Part, claim
 
 HOLD_OUTS = ("square", "large_corner")
@@ -36,7 +36,9 @@ def in_order(ood: xr.DataArray) -> xr.DataArray:
 def _composes(says: str, m: xr.Dataset, model: str) -> Part:
     one = m.sel(model=[model])
     error = every(f"{says}: OOD error over the zero baseline's", "<=", 0.1, of_zero=one["of_zero"])
-    return error & every("held-out peaks within 1 px", ">=", 0.9, hit=one["hit_ood"])
+    return error & scaled(
+        every("held-out peaks within 1 px", ">=", 0.9, hit=one["hit_ood"]), limit=1
+    )
 
 
 def _fails(says: str, m: xr.Dataset, models: Sequence[str]) -> Part:
@@ -99,12 +101,10 @@ def low_rank_composes(r: xr.Dataset) -> Decision:
     none, both = ({"model": name, "drop": True} for name in ("none", "both"))
     composes = _composes("with both penalties", m, "both")
     ood = m["mse_ood"].sel(model=["variance", "both"])
-    banded = every(
-        "with both penalties: share of a map in bands along its axis",
-        ">=",
-        0.8,
-        band=band.sel(model=["both"]),
-    ) & every("with no penalty", "<=", 0.5, band=band.sel(model=["none"]))
+    bands = "with both penalties: share of a map in bands along its axis"
+    banded = scaled(every(bands, ">=", 0.8, band=band.sel(model=["both"])), limit=1) & every(
+        "with no penalty", "<=", 0.5, band=band.sel(model=["none"])
+    )
     smoother = compared(
         "with both penalties the output's volume varies less inside the hold-out than with none",
         spread.sel(**both),
