@@ -46,11 +46,12 @@ $(STAMP): pyproject.toml constraints.txt
 	echo "Python 3.11 or newer with the venv module is needed, and '$(PYTHON)' is not that:" \
 	  "$$("$(PYTHON)" --version 2>&1 | head -n 1)." \
 	  "Install it (on Debian also python3-venv) or name one: make PYTHON=/path/to/python3.12" >&2; exit 1
+# Python compiles what is imported, which is a part of what pip would.
 ifdef LOCKED
-	$(BIN)/python -m pip install --only-binary :all: --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --no-compile --only-binary :all: --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --no-compile --no-deps --no-build-isolation -e .
 else
-	$(BIN)/python -m pip install -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --no-compile -c constraints.txt -e '.[dev]'
 endif
 	@printf '%s\n' "$(CURDIR)" > $@
 
