@@ -14,7 +14,7 @@ import xarray as xr
 from vnlib.plots.frames import if_computed
 from vnlib.plots.style import DIVERGING, PALETTE, image_axes
 
-WIDE, TALL = 9.9, (1.1, 0.6)  # inches that a row of atoms has, and a row of drawings and of pairs
+WIDE, TALL = 7.8, (0.88, 0.48)  # inches that a row of atoms has, and a row of drawings and of pairs
 TITLES = {"most": "used most", "middle": "in the middle", "least": "used least"}
 
 
@@ -26,7 +26,7 @@ def atlas(results: xr.Dataset, layer: int) -> plt.Figure:
     found = entries(results).sel(layer=layer)
     found = found.dropna("place", how="all", subset=["atlas_atom"])
     # One axis for a whole row: an axis per atom would take seconds to lay out.
-    fig, axes = plt.subplots(9, 1, figsize=(10.5, 8.2), height_ratios=(*TALL, 0.5) * 3, sharex=True)
+    fig, axes = plt.subplots(9, 1, figsize=(8.4, 6.9), height_ratios=(*TALL, 0.4) * 3, sharex=True)
     for rows, (band, title) in zip(axes.reshape(3, 3), TITLES.items(), strict=True):
         _band(rows, found.sel(band=band), title, float(found["atlas_profile"].max()))
     return fig
@@ -99,19 +99,19 @@ def _band(rows: np.ndarray, band: xr.Dataset, title: str, highest: float) -> Non
             color=PALETTE[0],
             width=0.075,
         )
-        for digit, where in zip(digits, x, strict=True):
+        for digit, where in zip(digits[::3], x[::3], strict=True):  # all would touch
             rows[2].annotate(
                 str(digit),
-                (where, -0.02),
+                (where, -0.1),
                 xycoords=("data", "axes fraction"),
-                fontsize=5.5,
+                fontsize=8,
                 ha="center",
                 va="top",
             )
     rows[0].set_ylabel(title, fontsize=9)
     rows[2].set(xlim=(0, count), ylim=(0, 100 * highest), xticks=[])
-    rows[2].set_ylabel("use [%]", fontsize=7)
-    rows[2].tick_params(axis="y", labelsize=6)
+    rows[2].set_ylabel("use [%]", fontsize=8)
+    rows[2].tick_params(axis="y", labelsize=8)
 
 
 def entries(results: xr.Dataset) -> xr.Dataset:
