@@ -45,7 +45,7 @@ def seeds_below(error: xr.DataArray, bound: float) -> str:
 
 def composing(results: xr.Dataset, says: str, *models: str, holds: bool = True) -> Part:
     """That each of these models composes, or that none does."""
-    m = middles(results, *models)
+    m = middles(of_learned(results), *models)
     numbers = tagged(m["ratio"], "ratio") | tagged(m["ood"], "ood")
     # The nearer of both bounds decides.
     most = np.maximum(m["ratio"] / 3, m["ood"] / (0.01 * m["zero"]))
@@ -55,6 +55,12 @@ def composing(results: xr.Dataset, says: str, *models: str, holds: bool = True) 
 def learned(results: xr.Dataset) -> xr.DataArray:
     """Which runs draw anything: those with an ID test error of at most half of the zero baseline's."""
     return results["mse_id"] <= DRAWS * results["zero_baseline_id"]
+
+
+def of_learned(results: xr.Dataset) -> xr.Dataset:
+    """Results without the errors of runs that draw nothing."""
+    errors = (name for name in ("mse_id", "mse_ood") if name in results)
+    return results.assign({name: results[name].where(learned(results)) for name in errors})
 
 
 def late_gain(results: xr.Dataset) -> xr.DataArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 
@@ -27,7 +28,8 @@ EQUAL = {"color": "0.6", "lw": 1}
 
 
 def wrapped(label: str, width: int = 20) -> str:
-    """A label on several lines."""
+    """A label on several lines, none of which begins with a number."""
+    label = re.sub(r" (?=\d)", "\N{NO-BREAK SPACE}", label)
     return "\n".join(textwrap.wrap(label, width, break_on_hyphens=False, break_long_words=False))
 
 
@@ -191,6 +193,7 @@ def along_training(ax: plt.Axes, runs: xr.Dataset, *, color: ColorType, name: st
     band, every seed a thin line; OOD drawn through, and ID validation dashed. Nothing for no run.
     """
     ax.set(yscale="log", xlabel="updates", ylabel=ERROR)
+    ax.locator_params(axis="x", nbins=4)
     runs = runs.dropna("checkpoint", subset=["curve_step"], how="all")
     if not runs.sizes["checkpoint"]:
         return

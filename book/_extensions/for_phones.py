@@ -4,6 +4,7 @@ sideways.
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from sphinx.writers.html5 import HTML5Translator
 
 DRAWN = Path("book/extra/figures")  # copied into the root of the site
 SCREEN = "(max-width: 36rem)"
+SIDES = re.compile(r"\b(left|right)\b", re.IGNORECASE)
+BELOW = " On this screen what is left stands above what is right."
 
 
 class framed(nodes.image):
@@ -31,6 +34,9 @@ class ForPhones(SphinxTransform):
             for image in list(figure.findall(nodes.image)):
                 names = [*figure["ids"], *figure["names"], Path(image["uri"]).stem.lower()]
                 before, after = self.around(names, up)
+                for caption in figure.findall(nodes.caption):
+                    if "srcset" in before and SIDES.search(caption.astext()):
+                        caption += nodes.inline("", BELOW, classes=["vn-narrow"])
                 image.replace_self(framed("", **image.attributes, before=before, after=after))
 
     def around(self, names: list[str], up: str) -> tuple[str, str]:

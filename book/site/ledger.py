@@ -27,15 +27,17 @@ SCHEMA = Path(__file__).with_name("ledger.schema.json")
 
 
 def summary(verdicts: Iterable[str]) -> str:
-    """What the core statements make of their claim: *reproduced* if all hold, *not reproduced* if
-    some fail and none holds, *partly* if some hold and some fail, *not testable* if none can be
-    tested, else *undecided*.
+    """What the core statements make of their claim: *reproduced* if all hold, *partly* if some hold
+    and some fail, *not reproduced* if some fail and none holds or may hold, *not testable* if none
+    can be tested, else *undecided*.
     """
     found = set(verdicts)
     if found == {HOLDS}:
         return claims.REPRODUCED
-    if FAILS in found:
-        return claims.PARTLY if HOLDS in found else claims.NOT
+    if {HOLDS, FAILS} <= found:
+        return claims.PARTLY
+    if FAILS in found and not found & {UNDECIDED, NOT_TESTABLE}:
+        return claims.NOT
     return NOT_TESTABLE if found <= {NOT_TESTABLE} else UNDECIDED
 
 

@@ -61,7 +61,7 @@ def ledger(found: Mapping, profile: str) -> str:
         "of the seeds (all of up to six, of more as many), and of test cases drawn anew where results keep their errors (bootstrap). All seeds share "
         "one test set, so both are added as independent errors; a row without *test cases* has the "
         "interval of training alone. Tables and figures have the interval of a median by order "
-        "statistics of its seeds, which of few is their whole range. A statement *holds* where "
+        "statistics of its seeds (Hettmansperger and Sheather 1986), of fewer than six their range. A statement *holds* where "
         "all of the interval is on the right side of the bound, *fails* where all of it is on the "
         f"wrong side, is a *tie* where all of it is within {band:.0f} % of the bound, *undecided* "
         "where it is on both sides. It is *not testable* where a condition fails that it needs, "
@@ -70,7 +70,7 @@ def ledger(found: Mapping, profile: str) -> str:
         "of the validation error), or networks with twice the updates must bring a statement to the "
         "same verdict: where one of both is a tie or undecided, so is the statement. Theorems, and "
         "statements on inference with a dictionary as it is, need neither. "
-        f"The range of n seeds holds the median with a probability of 1 - 2^(1 - n): "
+        f"The range of n seeds holds the median with a probability of 1 − 2¹⁻ⁿ: "
         f"{100 * (1 - 2.0 ** (1 - few)):.0f} % for {few} seeds, {100 * (1 - 2.0**-2):.0f} % for 3. "
         f"So intervals of fewer than {few} seeds are as wide as those of Student's t, and what is "
         "only true or false of them is undecided. Of a statement that asks something of each of many "
@@ -84,8 +84,8 @@ def ledger(found: Mapping, profile: str) -> str:
         "interval goes on. Where several values must keep their bounds, that nearest to failing "
         "is shown.",
         "",
-        "A claim is *reproduced* if all its core statements hold, *not reproduced* if some fail "
-        "and none holds, *partly* if some hold and some fail, and otherwise *undecided*. Details "
+        "A claim is *reproduced* if all its core statements hold, *partly* if some hold and some fail, *not "
+        "reproduced* if some fail and none holds or may hold, and otherwise *undecided*. Details "
         "and definitions of tasks do not count, nor do theorems, which hold whatever is measured. Of an experiment the paper *gives* data, sizes, "
         "budget and inference, or they were *inferred* from what it says, or *chosen*. VN: Vector "
         "Network; ID and OOD: in and out of the distribution of the training data.",

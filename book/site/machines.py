@@ -152,7 +152,7 @@ def _statements(one: Mapping) -> list[str]:
     lines = [_line("statement", *one["names"], "distance", "verdict"), "|---|---|---|---|---|"]
     for row in one["statements"]:
         values = ["" if value is None else digits(value) for value in row["values"]]
-        far = "" if row["distance"] is None else raised(short(row["distance"]))
+        far = "" if row["distance"] is None else raised(short(abs(row["distance"])))
         verdict = " → ".join(dict.fromkeys(row["verdicts"]))
         lines.append(_line(f"{row['id']}: {raised(row['says'])}", *values, far, verdict))
     return lines

@@ -176,17 +176,18 @@ def updates(results: xr.Dataset) -> plt.Figure:
     fig = plt.figure(figsize=(9.8, 6.6))
     above, below = fig.subfigures(2, 1, height_ratios=[1, 1.1])
     update_images(above, results)
-    left, middle, right = below.subplots(1, 3, width_ratios=[1.1, 1, 1])
+    left, middle, right = below.subplots(1, 3, width_ratios=[1.5, 1, 1])
     models = present_models(results, FIRST_TASK)
     touched = 100 * median(results["touched"].sel(pair="digits", model=list(models)))
     for model, (text, color, marker) in models.items():
         curve = touched.sel(model=model)
         left.plot(curve["batch"], curve, f"{marker}-", color=color, ms=4, label=text)
-    left.set(xscale="log", xlabel="samples in the batch", ylim=(0, 103))
+    room = (0.8, 40 * float(touched["batch"].max()))  # for the legend
+    left.set(xscale="log", xlabel="samples in the batch", xlim=room, ylim=(0, 103))
     left.set_ylabel("weights that the rule changes (%)")
     left.set_xticks(results["batch"].values, results["batch"].values.astype(str))
     left.minorticks_off()
-    left.legend(fontsize=7.5, loc="lower right")
+    left.legend(fontsize=7.5, loc="lower right", frameon=False)
     moved = "weights that one real step\non one sample moves (%)"
     pair_rows(middle, 100 * results["moved"], models, xlabel=moved)
     held = "weights that hold 90 % of\nits update's power (%)"

@@ -25,7 +25,7 @@ def times(speed: xr.Dataset) -> plt.Figure:
                 color = PALETTE[LIBRARIES.index(solver.split("_")[0])]
                 value = float(found.sel(size=size, solver=solver, gap=gap))
                 ax.plot(value, row, "o", mec=color, mfc=color if filled else "none", ms=6)
-        ax.set(xscale="log", ylim=(len(solvers) - 0.5, -0.5), xlabel="us per sample")
+        ax.set(xscale="log", ylim=(len(solvers) - 0.5, -0.5), xlabel="µs per sample")
         ax.set_title(size.replace(" ", "\n"), fontsize=9)
         ax.grid(axis="both", color="0.93")
     for ax in axes.flat[len(sizes) :]:

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from chapters.C_inference.figures import SOLVERS, cells, stack_name
-from vnlib.plots.statistics import censored, median, short, texts
+from vnlib.plots.statistics import censored, median, raised, short, texts
 from vnlib.plots.tables import Table, spreads
 
 LEVEL = 1e-3
@@ -60,7 +60,7 @@ def saved(r: xr.Dataset) -> Table:
     """Sweeps from every start, as a share of those from zero codes."""
     sweeps = r["start_needed"].sel(start_solver=["ista", "line_search"])
     share = sweeps / sweeps.sel(start="cold").where(np.isfinite)
-    names = {"start_solver": SOLVERS, "level": "to {:g}".format}
+    names = {"start_solver": SOLVERS, "level": lambda level: f"to {raised(short(level))}"}
     found = spreads({"": share.drop_sel(start="cold")}, "start", **names)
     return Table(found, name="sweeps relative to a cold start")
 

@@ -57,7 +57,7 @@ def targets(
         "default settle, times of SPAMS' best": _judged(one / best, 0.8),
         "default settle, times of our own best": _judged(one / own, 1.05),
         "default settle of dense stacks, times of line search": _judged(_by_depth(deep), 1.05),
-        "784x512 masked, us per sample": _judged(one[masked], 400),
+        "784x512 masked, µs per sample": _judged(one[masked], 400),
         "stacks, times faster than line search": _judged(
             joint.sel(solver="line_search") / all_at_once, 3, least=True
         ),
@@ -118,7 +118,7 @@ def wide(found: xr.Dataset | None) -> Table | str:
     if found is None:
         return "More atoms than 8,000 are measured in the profile `paper`."
     found = found.isel(gap=0, drop=True) if "gap" in found.dims else found
-    columns = {"us per sample": micro(found), "active atoms": found["active"]}
+    columns = {"µs per sample": micro(found), "active atoms": found["active"]}
     shown = spreads(columns, "size", "solver", solver=SOLVERS)
     return Table(shown, dict.fromkeys(columns, "{:.0f}"), name="time per sample, many atoms")
 
@@ -128,7 +128,7 @@ def calls(speed: xr.Dataset) -> Table:
     overhead = (1e6 * speed["overhead"]).dropna("solver", how="all")
     share = 100 * overhead / micro(speed)
     columns = {
-        "us per call": overhead.median(["size", "gap"]),
+        "µs per call": overhead.median(["size", "gap"]),
         "least share of its time, %": share.min(["size", "gap"]),
         "largest share, %": share.max(["size", "gap"]),
     }
@@ -140,7 +140,7 @@ def layers(stacks: xr.Dataset) -> Table:
     found = micro(stacks)
     faster = found.sel(solver="line_search") / found.sel(solver="auto")
     columns = {
-        "us per sample": found.transpose(..., "solver"),
+        "µs per sample": found.transpose(..., "solver"),
         "times faster than line search": faster,
     }
     shown = spreads(columns, "gap", "stack", "feedback", solver=METHODS)
@@ -149,7 +149,7 @@ def layers(stacks: xr.Dataset) -> Table:
 
 def picks(pursuit: xr.Dataset) -> Table:
     """Orthogonal matching pursuit: time, and what is left unexplained."""
-    columns = {"us per sample": micro(pursuit), "error": pursuit["error"]}
+    columns = {"µs per sample": micro(pursuit), "error": pursuit["error"]}
     return Table(spreads(columns, "k", solver=PURSUITS), name="orthogonal matching pursuit")
 
 
@@ -168,7 +168,7 @@ def cuda(speed: xr.Dataset) -> Table:
     """The solvers on a GPU: time by the clock, and the share of its rate in matrix products."""
     one = speed.where(speed["wall"].notnull())
     columns = {
-        "us per sample": 1e6 * one["wall"] / one["n_samples"],
+        "µs per sample": 1e6 * one["wall"] / one["n_samples"],
         "share of the GEMM rate": one["gemm_share"],
     }
     shown = spreads(columns, "gap", "size", "solver", solver=SOLVERS)

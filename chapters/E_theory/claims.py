@@ -106,7 +106,7 @@ def gradient(r: xr.Dataset) -> Decision:
     figure="appE-steps",
     definition=True,
     statement="With steps up to 1/L inference descends at every step, by at least the squared "
-    "length of the step over 2 eta; the energy converges like 1/n with ISTA and 1/n^2 with FISTA; "
+    "length of the step over 2 eta; the energy converges like 1/n with ISTA and 1/n² with FISTA; "
     "with a hard top-k it still descends.",
     terms="Steps up to 1/L on random and on learned dictionaries, sweeps of three layers, soft or "
     "top-k: in every seed. With s, the squared length of the settled code, ISTA is bound by "

@@ -97,7 +97,7 @@ def diagram(r: xr.Dataset) -> plt.Figure:
         ax.set(
             xlabel=r"coherence $\mu$",
             xticks=np.arange(len(mus)),
-            xticklabels=[f"{mu:.3g}" for mu in mus],
+            xticklabels=[f"{mu:.2g}" for mu in mus],
         )
         ax.tick_params(axis="x", labelsize=7.5)
     fig.colorbar(shown, ax=axes, label="share of supports recovered", shrink=0.6)
@@ -175,5 +175,6 @@ def early(r: xr.Dataset) -> plt.Figure:
     )
     axes[2].set_title("update of V at the stopped codes", fontsize=9)
     axes[0].legend(fontsize=8)
+    axes[2].set_ylim(top=1e4)  # room for the legend
     axes[2].legend(fontsize=7.5, loc="upper right", handlelength=3)
     return fig

@@ -96,7 +96,7 @@ def _by_layer(r: xr.Dataset, name: str, diet: str) -> xr.DataArray:
     figure="FR4-accuracy",
     statement="Stripes teach a CNN to compose: with stripes alone it draws crosses at positions it "
     "never saw, with a few bumps more it draws bumps; as many bumps alone do not suffice; the "
-    "data needed grows like N with stripes and like N^3 without; units go from stripes to bumps "
+    "data needed grows like N with stripes and like N³ without; units go from stripes to bumps "
     "with depth, and the volume stays smooth in the hold-out.",
     terms="All are medians over seeds of a CNN on dark bumps: as printed with the corner held out, "
     "with controls with the square, too. Hits are held-out images whose strongest pixel is within "

@@ -160,6 +160,8 @@ def blend(results: xr.Dataset) -> plt.Figure:
         2, len(models), figsize=(3.1 * len(models), 6.4), squeeze=False, sharex=True, sharey="row"
     )
     gap = results["gap_angle"].values
+    named = [f"digit {one}" for one in results["digit"].values]
+    colors = dict(zip(named, PALETTE, strict=False))
     step = gap[1] - gap[0]
     for (top, bottom), model in zip(axes.T, models, strict=True):
         weight = long_frame(results["weight"].sel(model=model), "weight")
@@ -169,7 +171,7 @@ def blend(results: xr.Dataset) -> plt.Figure:
             x="gap_angle",
             y="weight",
             hue="digit",
-            palette=PALETTE[: weight["digit"].nunique()],
+            palette=colors,
             units="seed",
             estimator=None,
             lw=1,

@@ -70,7 +70,7 @@ def grid(results: xr.Dataset, protocol: str, groups: Sequence[str] = tuple(GROUP
     fig, ax = plt.subplots(figsize=(10.5, 1.7 + 0.26 * len(table)))
     sns.heatmap(
         relative.clip(lower=1e-4),
-        annot=table.map(lambda one: raised(short(one)).replace(" ", "")),
+        annot=table.map(_brief),
         fmt="",
         annot_kws={"fontsize": 7, "in_layout": False},
         norm=LogNorm(0.05, 20),
@@ -82,6 +82,11 @@ def grid(results: xr.Dataset, protocol: str, groups: Sequence[str] = tuple(GROUP
         ax.add_patch(plt.Rectangle((column, row), 1, 1, fill=False, ec="k", lw=1.6))
     _heads(ax, results, table, len(models) if rules else 0)
     return fig
+
+
+def _brief(value: float) -> str:
+    """Two digits, as they fit a cell: one where a power of ten is written out."""
+    return raised(f"{value:.0e}" if 0 < value < 1e-3 else short(value)).replace(" ", "")
 
 
 def _cells(values: xr.DataArray) -> pd.DataFrame:

@@ -30,6 +30,7 @@ LADDERS = [[f"{moves}{end}" for end in ends] for moves, ends in STARTS]
 MEANS = {"mse": ("case", {})}  # the average over a set: of which errors
 VNS = {"vn_1": "VN-1L", "vn_3": "VN-3L"}
 AES = {"ae": "the AE", "ksparse": "the k-sparse AE"}
+GROWTH = "growth of VN-1L over the AE's"
 MUCH = 0.5  # of a growth or an error, that is much less
 CONTROLS = {
     "pca_matched": "PCA of the same ID error",
@@ -41,7 +42,7 @@ CONTROLS = {
     "untrained": "its own untrained start",
 }
 ID, FIRST, *_ = FAMILIES["digits"]
-WHERE = "in the set of {} where it errs most"
+WHERE = "in the two sets of {} where it errs most"
 LARGER = ", of more atoms than an image has pixels"
 TERMS = (
     "The AE is matched with VN-1L on ID error, the k-sparse AE on active units. Growth is a "
@@ -109,7 +110,7 @@ class _Benchmark:
         vn: str = "vn_1",
         of: str = "",
     ) -> Part:
-        """That a model has five times VN-1L's error where it errs most in a family of sets."""
+        """That a model has five times VN-1L's error in the two sets of a family where it errs most."""
         sets = list(FAMILIES[self.name][family])
         errors, over = (
             values.sel(set=sets)
@@ -117,7 +118,7 @@ class _Benchmark:
         )
         says = f"error of {says} over VN-1L's{of}, {WHERE.format(family)}"
         tag = f"{family.replace('/', '_')}.{key}"
-        return bounded(says, ">=", 5, **{tag: over.sortby(errors)[-1:]})
+        return bounded(says, ">=", 5, **{tag: over.sortby(errors)[-2:]})
 
     def larger(self, vn: str) -> Part:
         """The same of a Vector Network of more atoms than pixels, which small profiles lack."""
@@ -192,7 +193,8 @@ def decide_digits(r: xr.Dataset) -> Decision:
         if name != ID
     }
     drawn = "ID error of VN-1L, VN-3L and both AEs over the zero baseline's"
-    much = "growth of VN-1L over the AE's, in every set outside"
+    much_growth = b.outside("vn_1", "ae", relative=True)
+    far_less = bounded(f"{GROWTH}, in every set outside", "<=", MUCH, much_growth=much_growth)
     parts = [
         bounded(drawn, "<=", 0.15, **shares),
         bounded("growth of the AE, mean over the sets of each family", ">=", 2, **families),
@@ -206,6 +208,7 @@ def decide_digits(r: xr.Dataset) -> Decision:
             if family != ID
         ),
         *b.above("the k-sparse AE", "ksparse_vs_vn", "ksparse"),
+        paper(far_less, "much closer to its ID performance"),
     ]
     controls = [
         *b.matched(),
@@ -217,7 +220,7 @@ def decide_digits(r: xr.Dataset) -> Decision:
         *b.above("a k-sparse AE without hidden layers", "linear_vs_vn", "ksparse_linear"),
         *b.below(("dct_count",)),
         b.larger("vn_1_1024"),
-        bounded(much, "<=", MUCH, much_growth=b.outside("vn_1", "ae", relative=True)),
+        far_less,
     ]
     return Decision(parts, controls)
 
@@ -249,6 +252,8 @@ def decide_motions(r: xr.Dataset) -> Decision:
     strict = _mean(top / top[0] / (ae / ae[0]))
     alike = "largest ID error of VN-1L, VN-3L and both AEs over the least"
     rungs = "errors of both AEs over those one rung below"
+    much_growth = b.outside("vn_1", "ae", relative=True)
+    far_less = bounded(f"{GROWTH}, in every set outside", "<=", MUCH, much_growth=much_growth)
     far = "error of VN-1L over the AE's for all moves, of three digits at step 2 and one at step 3"
     extreme = b.over("vn_1", "ae").sel(set=list(EXTREMES))
     shared = "errors of both AEs over the signals' power, over those one rung below"
@@ -261,6 +266,7 @@ def decide_motions(r: xr.Dataset) -> Decision:
         *b.below_aes("growth", "growth_vs", relative=True),
         *b.below_aes("error", "vs", relative=False),
         bounded(far, "<", 1, extreme_vs_ae=extreme),
+        paper(far_less, "degrades much more gracefully"),
     ]
     controls = [
         *b.matched(),
@@ -270,5 +276,6 @@ def decide_motions(r: xr.Dataset) -> Decision:
         *b.below(("pca_matched", "dct", "dictionary_learning", "untrained")),
         bounded(from_top, "<", 1, strict_growth_vs_ae=strict),
         bounded(far, "<=", MUCH, much_extreme_vs_ae=extreme),
+        far_less,
     ]
     return Decision(parts, controls)

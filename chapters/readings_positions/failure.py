@@ -88,7 +88,7 @@ METRIC = Choice(
 KERNEL = Choice(
     name="kernel",
     says="factorised kernel",
-    options={"sum": "sum of two Gaussians", "binary": "binary"},
+    options={"binary": "binary", "sum": "sum of two Gaussians"},
 )
 WIDTH = Choice(
     name="width",

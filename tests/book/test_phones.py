@@ -169,7 +169,7 @@ def page(tmp_path, monkeypatch) -> str:
     for name in ("FR9-one", "two"):
         plt.imsave(source / f"{name}.png", np.zeros((4, 4)))
     (source / "book" / "page.rst").write_text(
-        "Page\n====\n\n.. figure:: ../FR9-one.png\n\n   One.\n\n.. figure:: ../two.png\n   :target: ../index.html\n\n   Two.\n"
+        "Page\n====\n\n.. figure:: ../FR9-one.png\n\n   One, right.\n\n.. figure:: ../two.png\n   :target: ../index.html\n\n   Two, left.\n"
     )
     (source / "index.rst").write_text("All\n===\n\n.. toctree::\n\n   book/page\n")
     told = {"html_theme": "basic", "extensions": ["for_phones"]}
@@ -183,10 +183,12 @@ def page(tmp_path, monkeypatch) -> str:
 
 
 def test_a_page_shows_it_on_a_narrow_screen_and_lets_others_be_moved(page):
-    one, two = page.split("One.")
+    one, two = page.split("One, right.")
     assert 'srcset="../figures/fr9-one.phone.svg"' in one and one.count("<picture>") == 1
     assert "<source media=" in one and one.index("<source") < one.index("<img")
     assert (
         'href="../index.html"><div class="vn-pan"><img' in two.replace("\n", "")
         and "<picture>" not in two
     )
+    assert two.count("stands above") == 1 == two.count("vn-narrow"), "of what is drawn for phones"
+    assert two.index("vn-narrow") < two.index("Two, left.")

@@ -41,18 +41,18 @@ def caution(remarks: Sequence[str]) -> str:
 
 
 def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "") -> str:
-    """What the rules of a chapter's claims make of `results`, by the chapter that stored them."""
+    """What the rules of a chapter's claims ask of `results`, by the chapter that stored them."""
     rows, known = [], {name: claims.known(one) for name, one in results.items()}
     for one in claims.all_claims().values():
         if one.chapter == chapter:
             found = claims.decided(one, known.get(one.results))
             missing = isinstance(found, str)
-            told = (escape(found), "") if missing else map(_marked, (found.parts, found.controls))
+            told = (escape(found), "") if missing else map(_listed, (found.parts, found.controls))
             cells = "".join(f"<td>{cell}</td>" for cell in (escape(one.statement), *told))
             rows.append(f"<tr><th>{claim(one.id)}</th>{cells}</tr>")
     head = "<tr><th>claim</th><th>in our words</th><th>as printed</th><th>with controls</th></tr>"
     note = f"<p>These runs differ from the printed task: {escape(variant)}.</p>" if variant else ""
-    note += "<p>Marks are of medians over seeds; how sure each is, the ledger says.</p>"
+    note += "<p>What becomes of each statement, and how sure that is, the ledger says.</p>"
     body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
     return f'{note}<table class="vn-verdicts">{body}</table>'
 
@@ -81,10 +81,11 @@ def claim(name: str) -> str:
     return f'<a href="../generated/ledger.html#claim-{name.lower()}" class="vn-claim">{name}</a>'
 
 
-def _marked(parts: Sequence[claims.Part] | None) -> str:
-    """Every part of a rule, with a mark of whether it holds."""
+def _listed(parts: Sequence[claims.Part] | None) -> str:
+    """Every part of a rule, each once."""
     from vnlib.plots.statistics import raised
 
-    mark = {p.says: "–" if p.missing else "✓" if p.holds else "✗" for p in parts or ()}
-    lines = (f"<li>{sign} {raised(escape(says))}</li>" for says, sign in mark.items())
+    lines = (
+        f"<li>{raised(escape(one))}</li>" for one in dict.fromkeys(p.says for p in parts or ())
+    )
     return f"<ul>{''.join(lines)}</ul>"

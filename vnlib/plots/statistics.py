@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 _KEY = re.compile(r"[^\w-]+|_")  # what the key of a glued text has no use for
 _POWER, _RAISED = re.compile(r"(?<=\d)e([-+]\d+)"), str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LEVEL = 0.95
 STATISTICS = ("median", "low", "high", "n")
 Form = Callable[[float], str]
 
@@ -21,9 +22,9 @@ def over_seeds(values: xr.DataArray, dim: str = "seed") -> xr.Dataset:
     """Median, its 95 % interval from `low` to `high`, and number of values along a dimension.
 
     Values that are NaN do not exist; those beyond what was tried are inf and count (`censored`). The
-    interval is that of order statistics (Conover, Practical Nonparametric Statistics, Sec. 3.2):
-    from the k-th lowest to the k-th highest value, with the largest k that holds the median with
-    95 %; of two to five values it is their range (`confidence`), of one NaN.
+    interval is that of order statistics, between the k-th lowest and the k-th highest value and the
+    next ones inwards (Hettmansperger and Sheather 1986), which holds the median with 95 %; of two to
+    five values it is their range (`confidence`), of one NaN.
     """
     values = values.astype(float)
     core = {"input_core_dims": [[dim]], "output_core_dims": [[]] * 2}
@@ -50,26 +51,30 @@ def sides(ratio: xr.DataArray, dim: str = "seed") -> xr.DataArray:
 
 
 def ahead(sides: xr.DataArray) -> str:
-    """In how many places something is surely less, and in how many tied: "3 of 12, tied in 5"."""
+    """In how many places something is surely less, and in how many tied: "3 (and 5 tied) of 12"."""
     tied = int((sides == 0).sum())
-    return f"{int((sides < 0).sum())} of {sides.size}" + f", tied in {tied}" * (tied > 0)
+    return f"{int((sides < 0).sum())}" + f" (and {tied} tied)" * (tied > 0) + f" of {sides.size}"
 
 
 def _interval(values: np.ndarray) -> tuple[np.ndarray, ...]:
     values = np.sort(np.insert(values, 0, np.nan, axis=-1))  # which puts NaN last
     n = (~np.isnan(values)).sum(-1, keepdims=True)
-    rank = _rank(n)
-    ends = np.take_along_axis(values, np.concatenate([rank - 1, n - rank], -1), -1)
-    return tuple(np.moveaxis(np.where(n > 1, ends, np.nan), -1, 0))
-
-
-def _rank(n: Any) -> np.ndarray:
-    return np.maximum(binom.ppf(0.025, n, 0.5), 1).astype(int)
+    rank = np.maximum(binom.ppf((1 - LEVEL) / 2, n, 0.5), 1).astype(int)
+    # How far inwards to the next value, by how surely both pairs of ranks hold the median.
+    wide, close = (1 - 2 * binom.cdf(k - 1, n, 0.5) for k in (rank, rank + 1))
+    more = np.clip((wide - LEVEL) / (wide - close), 0, 1)
+    inwards = (n - rank) * more / (rank + (n - 2 * rank) * more)
+    ends = []
+    for at, next_ in ((rank - 1, rank), (n - rank, n - rank - 1)):
+        end, inner = (np.take_along_axis(values, np.clip(k, 0, None), -1) for k in (at, next_))
+        with np.errstate(invalid="ignore"):
+            ends.append(np.where(inwards > 0, end + inwards * (inner - end), end))
+    return tuple(np.where(n > 1, end, np.nan)[..., 0] for end in ends)
 
 
 def confidence(n: int) -> float:
-    """How surely the interval of n seeds holds the median: 94 % for 5, 75 % for 3."""
-    return 1 - 2 * float(binom.cdf(_rank(n) - 1, n, 0.5))
+    """How surely the interval of n seeds holds the median: 95 %, 94 % for 5, 75 % for 3."""
+    return min(1 - 2.0 ** (1 - n), LEVEL)
 
 
 def short(value: float) -> str:

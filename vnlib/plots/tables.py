@@ -62,7 +62,7 @@ class Table:
     def note(self) -> str:
         """What brackets are; "" where none is of seeds."""
         *fewer, most = self._counts() or [1]
-        sure = 100 * min(confidence(most), 0.95)
+        sure = 100 * confidence(most)
         text = f"Median over {most} seeds [{sure:.0f} % interval of the median]" * (most > 1)
         return f"{text}; n: where there are fewer" if text and fewer else text
 

@@ -39,8 +39,7 @@ def test_who_composes(results):
     assert (found.sel(model="bands") < found.sel(model=penalties).min("model")).all()
     every = relative(results)
     ratio = over_seeds(every.sel(model="bands") / every.sel(model=penalties))
-    assert (ratio["high"].sel(hold_out="square") < 1).all()
-    assert (ratio["high"].sel(hold_out="large_corner") > 1).any(), "by the median only"
+    assert (ratio["high"] < 1).all()
 
 
 def test_bands_and_rank_1_had_not_settled(results):

@@ -44,7 +44,7 @@ def test_of_all_sets_those_are_counted_that_are_surely_below(results):
     assert came(some, **each) == (FAILS, "12 of 14")
     tied = results.copy(deep=True)
     tied["mse"].loc[{"model": "vn_512", "set": ["add2", "sub2"], "seed": [0, 1]}] *= 10
-    assert came(tied, **each) == (UNDECIDED, "12 of 14, tied in 2")
+    assert came(tied, **each) == (UNDECIDED, "12 (and 2 tied) of 14")
 
 
 def test_the_rival_is_the_least_of_all_in_each_set_and_only_where_all_were_run(results):

@@ -22,8 +22,9 @@ DIGITS |= dict.fromkeys(("ksparse", "ksparse_linear"), (0.006, 3.0)) | {"ksparse
 DIGITS["zero_baseline"] = (0.1, 1.0)
 # Error on single moves, and growth with each step away from them.
 ADDED = ("m_pca_matched", "m_dct", "m_dictionary_learning", "m_untrained")
-MOTIONS = dict.fromkeys(("m_vn_3", *ADDED), (0.006, 1.3)) | {"m_vn_1": (0.005, 1.3)}
+MOTIONS = dict.fromkeys(("m_vn_3", *ADDED), (0.006, 1.3)) | {"m_vn_1": (0.005, 1.0)}
 MOTIONS |= {"m_ae": (0.005, 2.0), "m_ksparse": (0.007, 2.0), "m_zero_baseline": (0.03, 1.4)}
+FARTHEST = ["sub2", "addsub4", "max3", "max5", "stripes1", "invert"]
 # How far each set of motions is from single moves of one digit: the ladders of the rule all rise.
 STARTS = {"single": 0, "RT": 1, "RS": 1, "TS": 1, "RTS": 1, "RTS_x2": 3}
 FAR = STARTS | {
@@ -44,7 +45,7 @@ def made() -> xr.Dataset:
     for model, (inside, growth) in DIGITS.items():
         mse.loc["own", model, :, OUT] = inside * growth
         mse.loc["own", model, :, "id"] = inside
-    mse.loc["own", ["ae", "ae_signed"], :, ["sub2", "addsub4", "max5", "invert"]] *= 4
+    mse.loc["own", ["ae", "ae_signed"], :, FARTHEST] *= 4
     for model, (inside, growth) in MOTIONS.items():
         for name, far in FAR.items():
             mse.loc["own", model, :, name] = inside * growth**far
@@ -69,7 +70,7 @@ FAILS = {
         # Nothing is drawn well, with everything in proportion.
         ([m for m in DIGITS if m != "zero_baseline"], {}, 4, [0], [3]),
         # The AE does not grow in one family; a VN grows more than it in one set.
-        ("ae", {"set": ["max2", "max3", "max5"]}, 0.4, [1, 2, 4, 7], [1, 17]),
+        ("ae", {"set": ["max2", "max3", "max5"]}, 0.2, [1, 2, 4, 7, 11], [1, 17]),
         ("vn_3", {"set": "invert"}, 2.5, [5], []),
         ("ksparse", {"set": "invert"}, 0.4, [3, 5, 10], []),
         # The factor of five, as printed and with controls.
@@ -83,9 +84,9 @@ FAILS = {
         ("ksparse_linear", {"set": "add2"}, 0.3, [], [14]),
         ("ksparse_linear", {"set": "id"}, 0.8, [], [13]),
         # Matched on ID; below in every set, also with one bad seed.
-        ("ae", {"set": "id"}, 1.06, [], [0, 17]),
+        ("ae", {"set": "id"}, 1.06, [11], [0, 17]),
         ("ae", {"set": "id"}, 0.94, [], [0]),
-        ("ae", {"set": "max2"}, 0.49, [2, 4], [1, 17]),
+        ("ae", {"set": "max2"}, 0.49, [2, 4, 11], [1, 17]),
         ("vn_1", {"seed": 1, "set": "max2"}, 1.9, [], []),
         ("vn_1", {"seed": 1, "set": "max2"}, 2.1, [], [1]),
         # Controls, by the median of their seeds.
@@ -108,24 +109,24 @@ FAILS = {
         ("m_vn_3", {"set": "single"}, 1.3, [0], []),
         # An AE that does not get worse with three steps, or three digits; or not beyond the power.
         ("m_ae", {"set": "RTS_x3"}, 0.45, [1], [2]),
-        ("m_ksparse", {"set": "single_3d"}, 0.4, [1, 3, 5], [2]),
+        ("m_ksparse", {"set": "single_3d"}, 0.24, [1, 3, 5, 9], [2]),
         ("m_ae", {"set": "RTS_x3"}, 0.6, [], [2]),
         # A VN grows more in one set; has more error without growing more.
         ("m_vn_3", {"set": "RT"}, 1.6, [4, 5, 8], [3]),
         ("m_vn_3", {}, 1.24, [], []),
         (["m_ae", "m_ksparse"], {}, 0.7, [0, 8], [0]),
-        ("m_ae", {"set": "RT"}, 0.6, [2, 4, 6, 8], [1]),
+        ("m_ae", {"set": "RT"}, 0.45, [2, 4, 6, 8, 11], [1, 11]),
         # The extremes.
-        ("m_vn_1", {"set": "RTS_x3"}, 3, [], [3, 10]),
-        ("m_vn_1", {"set": "RTS_x3"}, 20, [2, 3, 6, 7, 10], [1, 3, 5, 6, 7, 8, 10]),
+        ("m_vn_1", {"set": "RTS_x3"}, 10, [11], [3, 10, 11]),
+        ("m_vn_1", {"set": "RTS_x3"}, 50, [2, 3, 6, 7, 10, 11], [1, 3, 10, 11]),
         ("m_ksparse", {}, 0.5, [0, 9], []),
-        ("m_ae", {"set": "single"}, 1.06, [], [0]),
+        ("m_ae", {"set": "single"}, 1.06, [11], [0, 11]),
         # Beyond the power.
-        ("m_vn_1", {"set": "RT"}, 1.1, [], [3]),
+        ("m_vn_1", {"set": "RT"}, 1.5, [11], [3, 11]),
         ("m_ae", {"reading": "searched"}, 0.2, [], [4]),
-        ("m_pca_matched", {"set": MOVED}, 0.7, [], [5]),
-        ("m_dct", {"set": MOVED}, 0.7, [], [6]),
-        ("m_dictionary_learning", {"set": MOVED}, 0.7, [], [7]),
+        ("m_pca_matched", {"set": MOVED}, 0.3, [], [5]),
+        ("m_dct", {"set": MOVED}, 0.3, [], [6]),
+        ("m_dictionary_learning", {"set": MOVED}, 0.3, [], [7]),
         ("m_untrained", {"set": MOVED}, 0.4, [], [8]),
         ("m_vn_3", {"set": MOVED, "reading": "top"}, 30, [], [9]),
     ],

@@ -138,7 +138,7 @@ def test_the_order_holds_for_one_layer_and_not_for_every_network_and_set(shipped
         assert rest == pytest.approx(told, rel=0.1), one
     half = {m: number(found[f"fig5-half-black-{m}"]) for m in ("vn-1", "vn-3", "ae")}
     assert half["vn-1"] < half["ae"] < half["vn-3"]
-    assert found["fig5-digits-deep-sets"] == "11 of 13, tied in 1"
+    assert found["fig5-digits-deep-sets"] == "11 (and 1 tied) of 13"
     assert found["fig5-digits-dct-sets"] == "13 of 13"
 
 

@@ -86,10 +86,13 @@ def facts(results: xr.Dataset) -> dict[str, str]:
     """
     a = results.attrs
     now = source_hash(a.get("chapter"))
-    made = {str(h) for h in results["run_source_hash"].values.ravel()} - {""}
+    dates, made = (
+        {str(one) for one in results[f"run_{name}"].values.ravel()} - {"", "nan"}
+        for name in ("date", "source_hash")
+    )
     wall = float(results["run_wall_time"].sum())
     return {
-        "date": str(a["date"])[:16].replace("T", " "),
+        "date": max(dates)[:16].replace("T", " "),
         "runs": str(int(results["run_wall_time"].count())),
         "time": f"{wall / 60:.1f} min" if wall >= 60 else f"{wall:.0f} s",
         "hardware": str(a["hardware"]),
