@@ -74,7 +74,7 @@ def test_sparse_codes_do_not_keep_digits_apart(shipped):
 
 def test_laws_are_kept_apart_by_tokens_and_local_updates(shipped, ratio, ends):
     assert ratio["b_vn_token"] == pytest.approx(1, abs=0.01)
-    assert min(ratio["b_mlp"], ratio["b_token_mlp"]) > 100, "nearly all"
+    assert min(ratio["b_mlp"], ratio["b_token_mlp"]) > 40, "nearly all"
     assert ends["replay"]["b_token_mlp"] < ends["replay"]["b_vn_token"], "ahead with replay"
     last = ends["sequence"]
     assert last["b_vn_fixed"] > 2 * last["b_vn_literal"], "hardly learns later laws"
