@@ -172,6 +172,7 @@ def depth(r: xr.Dataset) -> Decision:
 
     longer, curves = twins(r), r[["curve_step", "curve_val"]]
     r = select(r, model=[*CNN, *VN_AXES])
-    printed = parts("OOD/ID ratio", "ratio_factor", ratio(r))
+    able = of_learned(r)
+    printed = parts("OOD/ID ratio", "ratio_factor", ratio(able))
     # A ratio also falls when the ID error rises.
-    return Decision(printed, parts("OOD error", "ood_factor", r["mse_ood"]))
+    return Decision(printed, parts("OOD error", "ood_factor", able["mse_ood"]))

@@ -364,7 +364,9 @@ def test_details_do_not_count_for_their_claim():
     ("words", "summary"),
     [
         ([HOLDS, HOLDS], REPRODUCED),
-        ([FAILS, NOT_TESTABLE], NOT),
+        ([FAILS], NOT),
+        ([FAILS, NOT_TESTABLE], UNDECIDED),
+        ([FAILS, UNDECIDED, TIE], UNDECIDED),
         ([HOLDS, FAILS, UNDECIDED], PARTLY),
         ([HOLDS, UNDECIDED], UNDECIDED),
         ([HOLDS, TIE], UNDECIDED),

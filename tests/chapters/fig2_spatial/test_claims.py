@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import failing, rules, times, told, unmet
+from judging import failing, judged, rules, times, told, unmet
 
 from benchmarks.spatial import positions
 from chapters.fig2_spatial.claims import SPLITS
@@ -131,6 +131,22 @@ def test_what_has_no_twin_must_have_settled_where_depths_are_compared():
     twin = r.sel(model=["cnn4"]).assign_coords(model=["cnn4_longer"])
     both = xr.concat([r, twin], "model", data_vars="minimal")
     assert unmet("VN-F2d", both) == ([], []), "its twin says the same"
+
+
+@pytest.mark.parametrize("seeds", [[2], [1, 2, 3]])
+def test_seeds_that_never_learned_make_a_condition_fail_and_nothing_else(seeds):
+    lost, without = made(), made()
+    for name in ("mse_id", "mse_ood"):
+        lost[name].loc[{"model": "cnn4", "seed": seeds}] = ZERO
+        without[name].loc[{"model": "cnn4", "seed": seeds}] = np.nan
+    for claim in ("VN-F2b", "VN-F2c", "VN-F2d"):
+        one, two = (judged(claim, r) for r in (lost, without))
+        pairs = zip([*one.parts, *one.controls], [*two.parts, *two.controls], strict=True)
+        for part, other in pairs:
+            for here, there in zip(part.contrasts, other.contrasts, strict=True):
+                np.testing.assert_array_equal(here.values, there.values, part.says)
+    most = len(seeds) > 2  # of four: then the median run of this network has not learned
+    assert unmet("VN-F2b", lost) == ([0], [0]) if most else ([], [])
 
 
 def test_order_of_models_and_seeds_does_not_matter():
