@@ -52,9 +52,8 @@ def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "")
             rows.append(f"<tr><th>{claim(one.id)}</th>{cells}</tr>")
     head = "<tr><th>claim</th><th>in our words</th><th>as printed</th><th>with controls</th></tr>"
     note = f"<p>These runs differ from the printed task: {escape(variant)}.</p>" if variant else ""
-    note += "<p>What becomes of each statement, and how sure that is, the ledger says.</p>"
     body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
-    return f'{note}<table class="vn-verdicts">{body}</table>'
+    return f'{note}<p>The ledger has their verdicts.</p><table class="vn-verdicts">{body}</table>'
 
 
 def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str:
@@ -85,7 +84,5 @@ def _listed(parts: Sequence[claims.Part] | None) -> str:
     """Every part of a rule, each once."""
     from vnlib.plots.statistics import raised
 
-    lines = (
-        f"<li>{raised(escape(one))}</li>" for one in dict.fromkeys(p.says for p in parts or ())
-    )
-    return f"<ul>{''.join(lines)}</ul>"
+    said = dict.fromkeys(raised(escape(part.says)) for part in parts or ())
+    return f"<ul>{''.join(f'<li>{one}</li>' for one in said)}</ul>"

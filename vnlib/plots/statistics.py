@@ -13,8 +13,7 @@ from scipy.stats import binom
 
 _KEY = re.compile(r"[^\w-]+|_")  # what the key of a glued text has no use for
 _POWER, _RAISED = re.compile(r"(?<=\d)e([-+]\d+)"), str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-LEVEL = 0.95
-STATISTICS = ("median", "low", "high", "n")
+LEVEL, STATISTICS = 0.95, ("median", "low", "high", "n")
 Form = Callable[[float], str]
 
 
@@ -22,8 +21,7 @@ def over_seeds(values: xr.DataArray, dim: str = "seed") -> xr.Dataset:
     """Median, its 95 % interval from `low` to `high`, and number of values along a dimension.
 
     Values that are NaN do not exist; those beyond what was tried are inf and count (`censored`). The
-    interval is that of order statistics, between the k-th lowest and the k-th highest value and the
-    next ones inwards (Hettmansperger and Sheather 1986), which holds the median with 95 %; of two to
+    interval is that of order statistics, interpolated (Hettmansperger and Sheather 1986); of two to
     five values it is their range (`confidence`), of one NaN.
     """
     values = values.astype(float)
@@ -60,16 +58,14 @@ def _interval(values: np.ndarray) -> tuple[np.ndarray, ...]:
     values = np.sort(np.insert(values, 0, np.nan, axis=-1))  # which puts NaN last
     n = (~np.isnan(values)).sum(-1, keepdims=True)
     rank = np.maximum(binom.ppf((1 - LEVEL) / 2, n, 0.5), 1).astype(int)
-    # How far inwards to the next value, by how surely both pairs of ranks hold the median.
-    wide, close = (1 - 2 * binom.cdf(k - 1, n, 0.5) for k in (rank, rank + 1))
-    more = np.clip((wide - LEVEL) / (wide - close), 0, 1)
-    inwards = (n - rank) * more / (rank + (n - 2 * rank) * more)
-    ends = []
-    for at, next_ in ((rank - 1, rank), (n - rank, n - rank - 1)):
-        end, inner = (np.take_along_axis(values, np.clip(k, 0, None), -1) for k in (at, next_))
-        with np.errstate(invalid="ignore"):
-            ends.append(np.where(inwards > 0, end + inwards * (inner - end), end))
-    return tuple(np.where(n > 1, end, np.nan)[..., 0] for end in ends)
+    held, next_less = 1 - 2 * binom.cdf(rank - 1, n, 0.5), 2 * binom.pmf(rank, n, 0.5)
+    more = np.clip((held - LEVEL) / next_less, 0, 1)
+    inwards = (n - rank) * more / (rank + (n - 2 * rank) * more)  # to the next values
+    places = np.concatenate([rank - 1, n - rank, rank, n - rank - 1], -1).clip(0)
+    ends, inner = np.split(np.take_along_axis(values, places, -1), 2, -1)
+    with np.errstate(invalid="ignore"):  # between infinite ones
+        ends = np.where(inwards > 0, ends + inwards * (inner - ends), ends)
+    return tuple(np.moveaxis(np.where(n > 1, ends, np.nan), -1, 0))
 
 
 def confidence(n: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from scipy.stats.mstats import median_cihs
 
 from chapters.fig1_architecture import figures, tables
 from vnlib.book import paths, store
@@ -51,4 +52,5 @@ def test_the_table_holds_medians_of_means_over_digits():
     assert len(frame) == len(tables.ROWS)
     middle = RESULTS["active"].mean("digit").median()
     assert frame.loc["active atoms, layer 1", ("over seeds", "median")] == middle
-    assert frame.loc["error of V a (layer 1)", ("over seeds", "high")] == RESULTS["mse"].max()
+    _, high = median_cihs(RESULTS["mse"].values)
+    assert frame.loc["error of V a (layer 1)", ("over seeds", "high")] == pytest.approx(high)

@@ -86,10 +86,8 @@ def facts(results: xr.Dataset) -> dict[str, str]:
     """
     a = results.attrs
     now = source_hash(a.get("chapter"))
-    dates, made = (
-        {str(one) for one in results[f"run_{name}"].values.ravel()} - {"", "nan"}
-        for name in ("date", "source_hash")
-    )
+    dates = {str(one) for one in results["run_date"].values.ravel()} - {"nan"}
+    made = {str(h) for h in results["run_source_hash"].values.ravel()} - {"", "nan"}
     wall = float(results["run_wall_time"].sum())
     return {
         "date": max(dates)[:16].replace("T", " "),
