@@ -161,7 +161,6 @@ def blend(results: xr.Dataset) -> plt.Figure:
     )
     gap = results["gap_angle"].values
     named = [f"digit {one}" for one in results["digit"].values]
-    colors = dict(zip(named, PALETTE, strict=False))
     step = gap[1] - gap[0]
     for (top, bottom), model in zip(axes.T, models, strict=True):
         weight = long_frame(results["weight"].sel(model=model), "weight")
@@ -171,7 +170,8 @@ def blend(results: xr.Dataset) -> plt.Figure:
             x="gap_angle",
             y="weight",
             hue="digit",
-            palette=colors,
+            hue_order=named,
+            palette=PALETTE[: len(named)],
             units="seed",
             estimator=None,
             lw=1,

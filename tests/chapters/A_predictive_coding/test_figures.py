@@ -41,7 +41,7 @@ def test_every_seed_of_every_pair_is_a_point(shipped):
     fig = figures.maps(shipped)
     assert [points(ax) for ax in fig.axes] == [7 * 3 * 8] * 4
     few = shipped.sel(model=["pc", "vn"], pair=["digits"])
-    assert [points(ax) for ax in figures.maps(few).axes] == [2 * 5] * 4
+    assert [points(ax) for ax in figures.maps(few).axes] == [2 * 8] * 4
 
 
 def test_titles_say_how_many_states_are_nonzero(shipped):

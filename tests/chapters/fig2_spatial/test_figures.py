@@ -43,7 +43,9 @@ def test_a_map_is_the_median_error_over_seeds():
     fig = figures.error_maps(RESULTS.sel(model=["cnn2"]))
     shown = fig.axes[0].images[0].get_array()
     expected = RESULTS["mse"].sel(model="cnn2").median("seed").values.reshape(28, 28)
-    assert np.allclose(shown, expected) and fig.axes[0].get_title() == "CNN, 2 blocks"
+    assert (
+        np.allclose(shown, expected) and fig.axes[0].get_title() == "CNN,\N{NO-BREAK SPACE}2 blocks"
+    )
 
 
 def test_the_example_is_of_the_median_seed_with_the_median_error():
