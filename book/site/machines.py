@@ -42,7 +42,7 @@ SSE = {
 PLAIN = "one thread"
 SETTINGS = {PLAIN: ONE, "two threads": TWO, "no AVX": ONE | SSE}
 FAST: dict[str, dict[str, str]] = {"FR5_rotation": {"models": "cnn,cnn_4"}, "I_mnist": {}}
-SHIPPED = ("B_attention",)  # by an Intel Xeon
+SHIPPED = ("C_inference",)  # by an Intel Xeon
 
 
 def compute(setting: str, profile: str, chapter: str, **given: str) -> Path:
