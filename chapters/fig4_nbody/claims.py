@@ -124,7 +124,7 @@ def errors(r: xr.Dataset) -> Decision:
     worst = each.median("seed").max("forces").to_series()
     low = several(relative.sel(model=[LITERAL, GATED])).min("model", skipna=False)
     fits = "relative error of {}, five bodies, under single forces"
-    own, six = "VN-3L, literal,", "each of the six"
+    own, six = "VN-3L, literal", "each of the six"
     literal, gated, tokens = (learned(r, reading) for reading in READINGS)
     cell, best = "error in each of nine cells", "the six and Random"
     better = f"relative {cell} of the better of these two"
@@ -139,7 +139,7 @@ def errors(r: xr.Dataset) -> Decision:
     controls = [
         detail(
             bounded(
-                f"{fits.format(f'{own} and of {six}')}, each law by itself",
+                f"{fits.format(f'{own}, and of {six}')}, each law by itself",
                 "<=",
                 FITS,
                 **tagged(worst, "worst_law"),
