@@ -198,7 +198,7 @@ def decide_digits(r: xr.Dataset) -> Decision:
     parts = [
         bounded(drawn, "<=", 0.15, **shares),
         bounded("growth of the AE, mean over the sets of each family", ">=", 2, **families),
-        *b.below_aes("growth", "growth_vs", relative=True),
+        *map(detail, b.below_aes("growth", "growth_vs", relative=True)),  # by any amount
         *(
             paper(
                 b.fivefold("the AE", "ae_worst", "ae", family=family),
@@ -263,7 +263,7 @@ def decide_motions(r: xr.Dataset) -> Decision:
     parts = [
         bounded(alike, "<=", 1.5, id_ratio=max(ids) / min(ids)),
         bounded(rungs, ">", 1, **rises),
-        *b.below_aes("growth", "growth_vs", relative=True),
+        *map(detail, b.below_aes("growth", "growth_vs", relative=True)),
         *b.below_aes("error", "vs", relative=False),
         bounded(far, "<", 1, extreme_vs_ae=extreme),
         paper(far_less, "degrades much more gracefully"),

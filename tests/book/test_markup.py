@@ -82,12 +82,13 @@ def test_what_a_file_says_is_text_on_every_page(results):
         for part in (
             MarkdownIt().enable("table").render(page),
             html.footer("tiny", ds, "fast", text),
-            html.verdicts("tiny", {"tiny": ds}, variant=text),
+            (asked := html.verdicts("tiny", {"tiny": ds}, variant=text)),
             html.caution([f"Drawn from {text}."]),
             table._repr_mimebundle_()["text/html"],
             tables.caption(text).data,
         ):
             assert not runs(part)
+        assert not set("✓✗") & set(asked), "verdicts are the ledger's"
 
     said()
 

@@ -53,7 +53,7 @@ def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "")
     head = "<tr><th>claim</th><th>in our words</th><th>as printed</th><th>with controls</th></tr>"
     note = f"<p>These runs differ from the printed task: {escape(variant)}.</p>" if variant else ""
     body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
-    return f'{note}<p>The ledger has their verdicts.</p><table class="vn-verdicts">{body}</table>'
+    return f'{note}<p>Verdicts: in the ledger.</p><table class="vn-verdicts">{body}</table>'
 
 
 def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str:

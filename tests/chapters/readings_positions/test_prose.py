@@ -57,6 +57,7 @@ def test_it_beats_the_factorised_decoder_by_atoms_and_a_fitted_readout(composed,
         assert ahead["choice_atoms"].str.startswith("32 an axis").all()
         assert ahead["choice_readout"].str.startswith("fitted").all()
         assert not ahead["choice_which"].str.contains("2D").any()
+    assert shares(composed["VN-F2c factorised limited"])["right"] < 0.2
     others = found[found["right"] & ~found.index.isin(_exact(found).index)]
     assert (others["choice_sigma"] == "1 px").all() and (others["choice_code"] == "bump code").all()
     assert not (others["choice_seeds"] == "median").any()
