@@ -52,6 +52,14 @@ def test_one_seed_has_no_interval_and_runs_that_went_astray_count():
     found = over_seeds(values([1, np.nan, np.nan], [1, 2, np.inf]))
     assert np.isnan(found["low"].values[0]) and np.isnan(found["high"].values[0])
     assert found["n"].values.tolist() == [1, 3] and found["high"].values[1] == np.inf
+    many = over_seeds(values([1, 2, 3, 4, 5, 6, 7, np.inf], [1, 2, 3, 4, 5, 6, np.inf, np.inf]))
+    assert np.isinf(many["high"]).all() and np.isfinite(many["low"]).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_values_have_no_interval():
+    found = over_seeds(values([np.nan] * 8))
+    assert np.isnan(found["low"]).all() and np.isnan(found["high"]).all()
 
 
 @pytest.mark.parametrize(

@@ -59,12 +59,12 @@ def _interval(values: np.ndarray) -> tuple[np.ndarray, ...]:
     n = (~np.isnan(values)).sum(-1, keepdims=True)
     rank = np.maximum(binom.ppf((1 - LEVEL) / 2, n, 0.5), 1).astype(int)
     held, next_less = 1 - 2 * binom.cdf(rank - 1, n, 0.5), 2 * binom.pmf(rank, n, 0.5)
-    more = np.clip((held - LEVEL) / next_less, 0, 1)
-    inwards = (n - rank) * more / (rank + (n - 2 * rank) * more)  # to the next values
     places = np.concatenate([rank - 1, n - rank, rank, n - rank - 1], -1).clip(0)
     ends, inner = np.split(np.take_along_axis(values, places, -1), 2, -1)
-    with np.errstate(invalid="ignore"):  # between infinite ones
-        ends = np.where(inwards > 0, ends + inwards * (inner - ends), ends)
+    with np.errstate(divide="ignore", invalid="ignore"):  # no values, or infinite ones
+        more = np.clip((held - LEVEL) / next_less, 0, 1)
+        inwards = (n - rank) * more / (rank + (n - 2 * rank) * more)  # to the next values
+        ends = np.where(inwards > 0, (1 - inwards) * ends + inwards * inner, ends)
     return tuple(np.moveaxis(np.where(n > 1, ends, np.nan), -1, 0))
 
 
