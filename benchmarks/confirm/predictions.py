@@ -8,9 +8,22 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from vnlib.plots.statistics import ahead, over_seeds, said, short, sides
+from vnlib.plots.statistics import ahead, median, said, short
 
 HOLDS, FAILS, UNDECIDED, MISSING = "holds", "fails", "undecided", "not run"
+
+
+def ranged(values: xr.DataArray) -> xr.Dataset:
+    """Median, range and number over seeds: by these predictions were frozen, and stay decided."""
+    n = values.count("seed")
+    low, high = (end.where(n > 1) for end in (values.min("seed"), values.max("seed")))
+    return xr.Dataset({"median": median(values), "low": low, "high": high, "n": n})
+
+
+def sides(ratio: xr.DataArray) -> xr.DataArray:
+    """Whether paired ratios are below 1 in all seeds (-1), or above (1)."""
+    found = ranged(ratio)
+    return (found["low"] > 1).astype(int) - (found["high"] < 1)
 
 
 def verdict(
@@ -33,7 +46,7 @@ def verdict(
         found = sides(ratio / below)
         holds, fails = int((found < 0).sum()) >= count, int((found <= 0).sum()) < count
         return HOLDS if holds else FAILS if fails else UNDECIDED, ahead(found)
-    told = over_seeds(ratio)
+    told = ranged(ratio)
     middle, low, high, n = (float(told[name]) for name in ("median", "low", "high", "n"))
     if not n:
         return MISSING, ""

@@ -34,10 +34,11 @@ class ForPhones(SphinxTransform):
             for image in list(figure.findall(nodes.image)):
                 names = [*figure["ids"], *figure["names"], Path(image["uri"]).stem.lower()]
                 before, after = self.around(names, up)
-                for caption in figure.findall(nodes.caption):
-                    if "srcset" in before and SIDES.search(caption.astext()):
-                        caption += nodes.inline("", BELOW, classes=["vn-narrow"])
                 image.replace_self(framed("", **image.attributes, before=before, after=after))
+            drawn = any("srcset" in one["before"] for one in figure.findall(framed))
+            for caption in figure.findall(nodes.caption):
+                if drawn and SIDES.search(caption.astext()):
+                    caption += nodes.inline("", BELOW, classes=["vn-narrow"])
 
     def around(self, names: list[str], up: str) -> tuple[str, str]:
         """What stands before and after the image of a figure with these names."""

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from benchmarks.confirm.predictions import HOLDS
+from benchmarks.confirm.predictions import HOLDS, sides
 from benchmarks.nbody.figures import LAWS
 from chapters.best_bodies.figures import STEPS, changed, curved, relative, run
 from chapters.best_bodies.predictions import decided, mean_ratio, ratio
 from vnlib.plots.frames import label, some
-from vnlib.plots.statistics import ahead, sides, texts
+from vnlib.plots.statistics import ahead, texts
 from vnlib.plots.tables import Table, frame, if_computed, spreads
 
 OWN = ("vn_256", "vn_512", "vn_512_vector")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from benchmarks.confirm.predictions import HOLDS
+from benchmarks.confirm.predictions import HOLDS, sides
 from chapters.best_digits.figures import (
     MILLI,
     SETS,
@@ -21,7 +21,7 @@ from chapters.best_digits.figures import (
 )
 from chapters.best_digits.predictions import decided, error, least
 from vnlib.plots.frames import some
-from vnlib.plots.statistics import ahead, sides, texts
+from vnlib.plots.statistics import ahead, texts
 from vnlib.plots.tables import Table, frame, if_computed, spreads
 
 

@@ -30,7 +30,6 @@ LADDERS = [[f"{moves}{end}" for end in ends] for moves, ends in STARTS]
 MEANS = {"mse": ("case", {})}  # the average over a set: of which errors
 VNS = {"vn_1": "VN-1L", "vn_3": "VN-3L"}
 AES = {"ae": "the AE", "ksparse": "the k-sparse AE"}
-GROWTH = "growth of VN-1L over the AE's"
 MUCH = 0.5  # of a growth or an error, that is much less
 CONTROLS = {
     "pca_matched": "PCA of the same ID error",
@@ -93,6 +92,12 @@ class _Benchmark:
             for vn in VNS
             for ae in AES
         ]
+
+    def grows_far_less(self) -> Part:
+        """That VN-1L grows at most half as much as the AE."""
+        growth = self.outside("vn_1", "ae", relative=True)
+        says = "growth of VN-1L over the AE's, in every set outside"
+        return bounded(says, "<=", MUCH, much_growth=growth)
 
     def outside(self, model: str, other: str, *, relative: bool = False) -> xr.DataArray:
         """A model's error, or growth, over another's in the sets outside."""
@@ -193,8 +198,6 @@ def decide_digits(r: xr.Dataset) -> Decision:
         if name != ID
     }
     drawn = "ID error of VN-1L, VN-3L and both AEs over the zero baseline's"
-    much_growth = b.outside("vn_1", "ae", relative=True)
-    far_less = bounded(f"{GROWTH}, in every set outside", "<=", MUCH, much_growth=much_growth)
     parts = [
         bounded(drawn, "<=", 0.15, **shares),
         bounded("growth of the AE, mean over the sets of each family", ">=", 2, **families),
@@ -208,7 +211,7 @@ def decide_digits(r: xr.Dataset) -> Decision:
             if family != ID
         ),
         *b.above("the k-sparse AE", "ksparse_vs_vn", "ksparse"),
-        paper(far_less, "much closer to its ID performance"),
+        paper(b.grows_far_less(), "much closer to its ID performance"),
     ]
     controls = [
         *b.matched(),
@@ -220,7 +223,7 @@ def decide_digits(r: xr.Dataset) -> Decision:
         *b.above("a k-sparse AE without hidden layers", "linear_vs_vn", "ksparse_linear"),
         *b.below(("dct_count",)),
         b.larger("vn_1_1024"),
-        far_less,
+        b.grows_far_less(),
     ]
     return Decision(parts, controls)
 
@@ -252,8 +255,6 @@ def decide_motions(r: xr.Dataset) -> Decision:
     strict = _mean(top / top[0] / (ae / ae[0]))
     alike = "largest ID error of VN-1L, VN-3L and both AEs over the least"
     rungs = "errors of both AEs over those one rung below"
-    much_growth = b.outside("vn_1", "ae", relative=True)
-    far_less = bounded(f"{GROWTH}, in every set outside", "<=", MUCH, much_growth=much_growth)
     far = "error of VN-1L over the AE's for all moves, of three digits at step 2 and one at step 3"
     extreme = b.over("vn_1", "ae").sel(set=list(EXTREMES))
     shared = "errors of both AEs over the signals' power, over those one rung below"
@@ -266,7 +267,7 @@ def decide_motions(r: xr.Dataset) -> Decision:
         *map(detail, b.below_aes("growth", "growth_vs", relative=True)),
         *b.below_aes("error", "vs", relative=False),
         bounded(far, "<", 1, extreme_vs_ae=extreme),
-        paper(far_less, "degrades much more gracefully"),
+        paper(b.grows_far_less(), "degrades much more gracefully"),
     ]
     controls = [
         *b.matched(),
@@ -276,6 +277,6 @@ def decide_motions(r: xr.Dataset) -> Decision:
         *b.below(("pca_matched", "dct", "dictionary_learning", "untrained")),
         bounded(from_top, "<", 1, strict_growth_vs_ae=strict),
         bounded(far, "<=", MUCH, much_extreme_vs_ae=extreme),
-        far_less,
+        b.grows_far_less(),
     ]
     return Decision(parts, controls)
