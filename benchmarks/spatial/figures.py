@@ -17,6 +17,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.typing import ColorType
 
+from benchmarks.spatial.errors import ratio, reported
 from vnlib.plots.frames import empty, label
 from vnlib.plots.statistics import median, over_seeds, raised, short
 from vnlib.plots.style import image_axes, look
@@ -102,16 +103,19 @@ def error_axes(ax: plt.Axes, results: xr.Dataset, *, labels: bool = True) -> Non
 
 
 def id_against_ood(results: xr.Dataset, width: float = 8.0) -> plt.Figure:
-    """ID and OOD error over (model, seed), a row for each model: every seed a small mark, medians
-    larger and joined, hollow in distribution, and at the right the median of OOD over ID error.
+    """ID and OOD error over (model, seed), a row for each model: every seed a small mark, medians of
+    those that are `reported` larger and joined, hollow in distribution, and at the right the median
+    of OOD over ID error.
     """
-    errors = results[["mse_id", "mse_ood"]].transpose("model", "seed").clip(FLOOR)
-    ratios = median(errors["mse_ood"] / errors["mse_id"])
+    names = ["mse_id", "mse_ood"]
+    errors = results[names].transpose("model", "seed").clip(FLOOR)
+    typical = reported(results[[*names, "zero_baseline_id"]])[names].clip(FLOOR)
+    ratios = median(ratio(typical))
     fig, ax = plt.subplots(figsize=(width, 0.9 + 0.34 * results.sizes["model"]))
     for row, name in enumerate(map(str, results["label"].values)):
         color, marker = look(name)
         one = errors.isel(model=row)
-        middle = [float(median(one[key])) for key in errors]
+        middle = [float(median(typical[key].isel(model=row))) for key in names]
         ax.plot(middle, [row, row], color=color, lw=1.2, alpha=0.6, zorder=1)
         for key, at, fill in zip(errors, middle, ("white", color), strict=True):
             small = {"color": color, "mfc": fill, "mew": 0.7, "ms": 3.5, "alpha": 0.6, "zorder": 2}

@@ -11,7 +11,8 @@ import xarray as xr
 from benchmarks.baselines import tables
 from benchmarks.baselines.failures import failures
 from benchmarks.baselines.longer import change, once
-from benchmarks.spatial.errors import late_gain, learned, ratio
+from benchmarks.spatial.errors import learned, ratio, reported
+from benchmarks.spatial.settling import late_gain
 from vnlib.book.evidence import SETTLED
 from vnlib.plots.statistics import extremes, median, texts
 from vnlib.plots.tables import Table, if_computed, spreads
@@ -27,12 +28,13 @@ def with_zero_baseline(frame: pd.DataFrame, values: Mapping[str, float]) -> pd.D
 
 
 def errors(results: xr.Dataset) -> Table:
-    """Errors, their ratio and peaks of each model, how many of its seeds learned nothing (see
-    `failures`), and the errors of the zero baseline.
+    """Errors, their ratio and peaks of each model, of the seeds that are `reported`; how many learned
+    nothing (see `failures`); and the errors of the zero baseline.
     """
-    quantities = {"ID test error": results["mse_id"], "OOD error": results["mse_ood"]}
-    quantities |= {"OOD / ID": ratio(results)}
-    quantities |= {title: 100 * results[name] for title, name in PEAKS.items()}
+    told = reported(results[["mse_id", "mse_ood", "zero_baseline_id", *PEAKS.values()]])
+    quantities = {"ID test error": told["mse_id"], "OOD error": told["mse_ood"]}
+    quantities |= {"OOD / ID": ratio(told)}
+    quantities |= {title: 100 * told[name] for title, name in PEAKS.items()}
     quantities["failed"] = failures((~learned(results)).where(results["mse_id"].notnull()))
     id_, ood = (float(results[f"zero_baseline_{split}"].median()) for split in ("id", "ood"))
     zero = {"ID test error": id_, "OOD error": ood, "OOD / ID": ood / id_}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.spatial.errors import settled
+from benchmarks.spatial.claims import settled
 from vnlib.book.evidence import bounded, detail, every, given, part, scaled, select
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from benchmarks.baselines.failures import failures
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.settling import late_gain
 from chapters.FR1_failure.claims import predicted
 from chapters.FR1_failure.figures import within
 from vnlib.plots.statistics import percent, short, texts

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.spatial.errors import late_gain, settled
+from benchmarks.spatial.claims import settled
+from benchmarks.spatial.settling import late_gain
 from vnlib.book.evidence import (
     SETTLED,
     bounded,

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.failures import failures
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.settling import late_gain
 from chapters.FR2_manifold.claims import (
     at,
     before_training,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from benchmarks.spatial.errors import learned, settled
+from benchmarks.spatial.claims import settled
+from benchmarks.spatial.errors import learned
 from vnlib.book.evidence import bounded, compared, detail, every, given, scaled, select, within
 from vnlib.book.ledger import Decision, Part, claim
 

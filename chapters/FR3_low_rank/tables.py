@@ -5,7 +5,8 @@ from __future__ import annotations
 import xarray as xr
 
 from benchmarks.baselines.failures import failures
-from benchmarks.spatial.errors import late_gain, learned
+from benchmarks.spatial.errors import learned
+from benchmarks.spatial.settling import late_gain
 from chapters.FR3_low_rank.claims import FOUR, in_order, own_band, zero_baseline
 from vnlib.book.evidence import spearman
 from vnlib.plots.statistics import median, percent, short, texts

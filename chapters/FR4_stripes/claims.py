@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.longer import lasting, twins
-from benchmarks.spatial.errors import have_learned, settled
+from benchmarks.spatial.claims import have_learned, settled
 from vnlib.book.evidence import bounded, detail, given, one, paper, scaled, select, within
 from vnlib.book.ledger import Decision, Part, claim
 

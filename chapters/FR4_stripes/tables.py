@@ -7,7 +7,7 @@ from operator import methodcaller
 
 import xarray as xr
 
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.settling import late_gain
 from chapters.FR4_stripes.claims import ALONE, FEW, MOST, OPEN, STRIPES, TARGET
 from vnlib.plots.statistics import STATISTICS, percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.spatial.errors import settled
+from benchmarks.spatial.claims import settled
 from vnlib.book.evidence import detail, every, given, one, select, within
 from vnlib.book.ledger import Decision, Part, claim
 

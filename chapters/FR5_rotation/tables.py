@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.settling import late_gain
 from chapters.FR5_rotation.claims import PAPER_DIGIT, middle_of_gap
 from vnlib.book.evidence import SETTLED
 from vnlib.plots.statistics import median, percent, texts

@@ -9,15 +9,8 @@ import xarray as xr
 
 from benchmarks.baselines.longer import lasting
 from benchmarks.spatial.astray import astray
-from benchmarks.spatial.errors import (
-    COMPOSES,
-    MEDIANS,
-    composing,
-    have_learned,
-    middles,
-    of_learned,
-    ratio,
-)
+from benchmarks.spatial.claims import COMPOSES, MEDIANS, composing, have_learned
+from benchmarks.spatial.errors import middles, ratio
 from vnlib.book.evidence import (
     bounded,
     compared,
@@ -60,7 +53,7 @@ OWN = {
 
 def below(r: xr.Dataset, says: str, models: Sequence[str], others: Sequence[str]) -> Part:
     """The OOD error of each model is below that of its rival, or one model's below all others'."""
-    own, rivals = (middles(of_learned(r), *names)["ood"] for names in (models, others))
+    own, rivals = (middles(r, *names)["ood"] for names in (models, others))
     numbers = tagged(own, "ood") | tagged(rivals, "ood")
     return compared(f"OOD error of {says}", own.values, "<", rivals.values, **numbers)
 
@@ -77,7 +70,7 @@ def below(r: xr.Dataset, says: str, models: Sequence[str], others: Sequence[str]
 def ranks(r: xr.Dataset) -> Decision:
     def copies(family: str, *models: str) -> list[Part]:
         alike = select(r["stream_similarity"], model=models[1:]).median("seed")
-        ood = middles(of_learned(r), *models)["ood"]
+        ood = middles(r, *models)["ood"]
         over = ood[1:].values / float(ood[0])
         copied = Contrast(np.ravel(alike), ">=", 0.95, limit=1.0)
         says = f"{family}, |cosine| of two streams' images at ranks 2 and 3 ≥ 0.95"
@@ -116,7 +109,7 @@ def ranks(r: xr.Dataset) -> Decision:
 @lasting
 def depths(r: xr.Dataset) -> Decision:
     def gain(says: str, *models: str) -> Part:
-        ood = middles(of_learned(r), *models)["ood"]
+        ood = middles(r, *models)["ood"]
         one, two, three = np.log(ood.values)
         most = np.maximum(one - two, one - three)
         share = (one - two) / most if most > 0 else np.nan
@@ -168,11 +161,11 @@ def encodings(r: xr.Dataset) -> Decision:
     def parts(kind: str, says: str, tag: str, *models: str) -> list[Part]:
         found = []
         for model in models:
-            one = middles(of_learned(r), *names[model])[kind]
+            one = middles(r, *names[model])[kind]
             text = f"{says} of {LABELS[model]} with the better Fourier code over that with the bump < 1"
             helped = compared(text, one[-2:].min(), "<", one[0], **tagged(one[[0, -2, -1]], tag))
             found.append(given(helped, fourier[model]))
-        sae = middles(of_learned(r), *names["sae"])[kind]
+        sae = middles(r, *names["sae"])[kind]
         wide = Contrast(np.ravel(sae.max() / sae.min()), ">=", 5.0)
         spread = part(f"largest {says} of the SAE over the least ≥ 5", wide, **tagged(sae, tag))
         return [*found, given(spread, need["sae"])]
@@ -181,7 +174,7 @@ def encodings(r: xr.Dataset) -> Decision:
         "ratio of VN-3L with each code",
         "<=",
         3,
-        ratio=middles(of_learned(r), *names["vn_3"])["ratio"],
+        ratio=middles(r, *names["vn_3"])["ratio"],
     )
     composed = composing(r, "VN-3L composes with each code", *names["vn_3"])
     printed = [model for model in LABELS if model != "cnn"]
@@ -209,9 +202,7 @@ def sharp(r: xr.Dataset) -> Decision:
     def exact(says: str, *others: str) -> Part:
         return below(r, f"the full 2D VN < {says}", ["full_sharp"], others)
 
-    keeps = every(
-        "ratio of the full 2D VN", "<=", 3, ratio=middles(of_learned(r), "full_sharp")["ratio"]
-    )
+    keeps = every("ratio of the full 2D VN", "<=", 3, ratio=middles(r, "full_sharp")["ratio"])
     composes = composing(r, "the full 2D VN composes", "full_sharp")
     every_depth = exact("VNs per axis of 1, 2 and 3 layers", *(f"vn_{n}_sharp" for n in (1, 2, 3)))
     by_hand = exact("hand-factorised decoder", "factorised_sharp")
@@ -229,7 +220,7 @@ def sharp(r: xr.Dataset) -> Decision:
 )
 @lasting
 def ring(r: xr.Dataset) -> Decision:
-    cnn, full = middles(of_learned(r), "cnn_ring"), middles(of_learned(r), "full_ring")
+    cnn, full = middles(r, "cnn_ring"), middles(r, "full_ring")
     if not (each := ratio(r).sel(model="cnn_ring").dropna("seed")).size:
         raise KeyError("the errors of cnn_ring")
     seeds = {"cnn_ring.ratio_min": each}
@@ -287,7 +278,7 @@ def copied(r: xr.Dataset) -> Decision:
     needs = {model: have_learned(r, says, model) for model, says in (IMAGE | OWN).items()}
     ratios = [
         given(
-            every(f"ratio of {says}", "<=", 3, ratio=middles(of_learned(r), model)["ratio"]),
+            every(f"ratio of {says}", "<=", 3, ratio=middles(r, model)["ratio"]),
             needs[model],
         )
         for model, says in IMAGE.items()

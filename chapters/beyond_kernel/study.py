@@ -14,7 +14,7 @@ from torch import Tensor
 from benchmarks.spatial import registry
 from benchmarks.spatial.curves import Watch
 from benchmarks.spatial.decoders import as_pair, mean_squared_error, train_decoder
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.settling import late_gain
 from chapters.beyond_kernel import kernels
 from chapters.beyond_kernel.tangent import least_norm_path, tangent, tangent_kernel
 from data_gen import bumps, shapes

@@ -20,8 +20,8 @@ from benchmarks.spatial.baseline import Baseline
 from benchmarks.spatial.closed_form import OuterProduct, ridge
 from benchmarks.spatial.curves import Watch
 from benchmarks.spatial.decoders import Pair, mean_squared_error, train_decoder
-from benchmarks.spatial.errors import late_gain
 from benchmarks.spatial.factorised import FactorisedDecoder
+from benchmarks.spatial.settling import late_gain
 from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialVN
 from chapters.beyond_tasks.transformer import PixelTransformer
 from vnlib import checks

@@ -7,16 +7,8 @@ import xarray as xr
 
 from benchmarks.baselines.longer import lasting, twins
 from benchmarks.spatial.astray import astray
-from benchmarks.spatial.errors import (
-    COMPOSES,
-    MEDIANS,
-    composing,
-    have_learned,
-    middles,
-    of_learned,
-    ratio,
-    settled,
-)
+from benchmarks.spatial.claims import COMPOSES, MEDIANS, composing, have_learned, settled
+from benchmarks.spatial.errors import middles, of_learned, ratio
 from vnlib.book.evidence import compared, detail, every, given, part, refuted, select, tagged
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
@@ -36,7 +28,7 @@ FACTORISED = {
 
 def structured(r: xr.Dataset, model: str, factor: float) -> list[Part]:
     """A factorised decoder keeps its ratio, at an ID error above the best VN's times a factor."""
-    own, best = middles(of_learned(r), model), middles(of_learned(r), *VN)["id"].min()
+    own, best = middles(r, model), middles(r, *VN)["id"].min()
     numbers = tagged(own["id"], "id") | {"vn_best.id": best}
     name = FACTORISED[model]
     return [
@@ -89,9 +81,7 @@ def task(r: xr.Dataset) -> Decision:
 )
 @lasting
 def error_maps(r: xr.Dataset) -> Decision:
-    fails = every(
-        "ratio of each CNN and VAE", ">=", 5, ratio=middles(of_learned(r), *CNN, *VAE)["ratio"]
-    )
+    fails = every("ratio of each CNN and VAE", ">=", 5, ratio=middles(r, *CNN, *VAE)["ratio"])
     fails = given(fails, have_learned(r, "each CNN and VAE", *CNN, *VAE))
     low = composing(r, "each VN composes", *VN)
     says = "nothing without VN learning (tuned factorised, bilinear, random frozen V) composes"
@@ -111,20 +101,18 @@ def error_maps(r: xr.Dataset) -> Decision:
 )
 @lasting
 def id_against_ood(r: xr.Dataset) -> Decision:
-    vn = middles(of_learned(r), *VN)
+    vn = middles(r, *VN)
     best = vn.isel(model=vn["id"].argmin("model"))
 
     def parts(factorised: str, rivals: str, *controls: str) -> list[Part]:
         twice = map(detail, structured(r, factorised, 3))  # they are core in VN-F2b, as the ratios
-        others = middles(
-            of_learned(r), *CNN, *VAE, "sparse_autoencoder", "mlp", factorised, *controls
-        )
+        others = middles(r, *CNN, *VAE, "sparse_autoencoder", "mlp", factorised, *controls)
 
         def lowest(kind: str, says: str) -> Part:
             numbers = tagged(others[kind], kind) | {f"vn_best.{kind}": best[kind]}
             return compared(f"{says} < those of {rivals}", best[kind], "<", others[kind], **numbers)
 
-        cnn = every("ratio of each CNN", ">=", 10, ratio=middles(of_learned(r), *CNN)["ratio"])
+        cnn = every("ratio of each CNN", ">=", 10, ratio=middles(r, *CNN)["ratio"])
         return [
             lowest("id", "the best VN's ID error"),
             lowest("ood", "the best VN's OOD error"),

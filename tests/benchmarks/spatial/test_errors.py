@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from benchmarks.spatial.errors import late_gain, learned, settled
+from benchmarks.spatial.claims import settled
+from benchmarks.spatial.errors import learned
+from benchmarks.spatial.settling import late_gain
 
 
 @pytest.mark.parametrize(("last", "gain"), [(0.99, 0.01), (0.5, 0.5), (2.0, 0.0)])

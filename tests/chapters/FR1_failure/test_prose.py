@@ -8,8 +8,8 @@ import xarray as xr
 
 from benchmarks.spatial.closed_form import READOUTS
 from benchmarks.spatial.cnn import CNN
-from benchmarks.spatial.errors import late_gain
 from benchmarks.spatial.mlp import MLP
+from benchmarks.spatial.settling import late_gain
 from chapters.FR1_failure import tables
 from chapters.FR1_failure.claims import ALIKE, COMPOSING, MLPS, POPULATION
 from vnlib.book import paths, store

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.settling import late_gain
 from book.site.ledger import results_of
 from chapters.FR2_manifold.claims import (
     before_training,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from glued import number
 
-from benchmarks.spatial.errors import late_gain, learned
+from benchmarks.spatial.errors import learned
+from benchmarks.spatial.settling import late_gain
 from chapters.FR3_low_rank.claims import FOUR, in_order, own_band
 from chapters.FR3_low_rank.tables import (
     correlation,

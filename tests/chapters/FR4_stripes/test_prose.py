@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.spatial.errors import DRAWS, late_gain
+from benchmarks.spatial.errors import DRAWS
+from benchmarks.spatial.settling import late_gain
 from chapters.FR4_stripes.claims import (
     ALONE,
     FEW,

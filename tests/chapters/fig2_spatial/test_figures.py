@@ -8,7 +8,7 @@ import pytest
 from glued import number
 
 from benchmarks.baselines.longer import once
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.settling import late_gain
 from chapters.fig2_spatial import figures, figures_hold_out, tables
 from vnlib.book import paths, store
 from vnlib.book.evidence import SETTLED
