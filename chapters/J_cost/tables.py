@@ -24,16 +24,16 @@ SHORT = {
 
 def duration(seconds: float) -> str:
     """Hours from 100 minutes on, minutes from 100 seconds on."""
-    if seconds >= 6000:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
+    units = ((6000, 3600, "h"), (100, 60, "min"), (0, 1, "s"))
+    unit, name = next(of for least, *of in units if seconds >= least)
+    return f"{short(seconds / unit)} {name}"
 
 
 def size(number: float) -> str:
     """Bytes in units of 1000."""
     for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if number >= unit:
-            return f"{number / unit:.3g} {name}"
+            return f"{short(number / unit)} {name}"
     return f"{number:.0f} B"
 
 
@@ -96,7 +96,7 @@ def runs(measured: xr.Dataset) -> Table:
     rows = measured[["label", *names]].to_dataframe().dropna().reset_index()
     rows["run"] = rows["label"].str.split(": ", n=1).str[-1]
     rows = rows.set_index(["chapter", "run"])[list(names)].rename(columns=names)
-    formats = {"at its peak": size, "program": size, "processor": "{:.1f} s", "to its end": yes}
+    formats = {"at its peak": size, "program": size, "processor": duration, "to its end": yes}
     return Table(rows, formats, name="measured runs")
 
 

@@ -123,7 +123,7 @@ def test_exponents_show_their_spread():
 def test_the_prose_gets_the_numbers():
     said = tables.numbers(results(), scaling(), 5e7)
     assert said["appj-chapters"] == "2" and said["appj-time"] == "4.0 h"
-    assert said["appj-runs"] == "10" and said["appj-disk"] == "4 MB"
+    assert said["appj-runs"] == "10" and said["appj-disk"] == "4.0 MB"
     assert said["appj-largest"] == "whole" and said["appj-peak"] == "500 MB"
     assert said["appj-program"] == "300 MB" and said["appj-mnist"] == "50 MB"
     tasks = ("exact", "settle", "line-search", "exact-update", "update")
@@ -139,7 +139,7 @@ def test_the_account_sums_what_is_known():
     shown = table.shown()
     assert shown.loc["whole", "largest process"] == "500 MB"
     assert shown.loc["part", "weights"] == "" and shown.loc["lost", "core time"] in ("", "0 s")
-    assert shown.loc["all", "core time"] == "4.0 h" and shown.loc["all", "weights"] == "3 MB"
+    assert shown.loc["all", "core time"] == "4.0 h" and shown.loc["all", "weights"] == "3.0 MB"
     assert shown.loc["whole", "weights of candidates"] == "0 B"
     assert shown["to its end"].tolist() == ["no", "", "", "no"]
     assert table.frame.loc["all", "largest process"] == 5e8
@@ -172,14 +172,14 @@ def test_models_are_listed_and_what_is_unknown_left_empty():
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(12, "12 s"), (99, "99 s"), (120, "2 min"), (5940, "99 min"), (7200, "2.0 h")],
+    [(12, "12 s"), (99, "99 s"), (120, "2.0 min"), (5940, "99 min"), (7200, "2.0 h")],
 )
 def test_durations(seconds, said):
     assert tables.duration(seconds) == said
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [(12, "12 B"), (4e3, "4 kB"), (5.5e8, "550 MB"), (1.6e9, "1.6 GB")]
+    ("number", "said"), [(12, "12 B"), (4e3, "4.0 kB"), (5.5e8, "550 MB"), (1.6e9, "1.6 GB")]
 )
 def test_sizes(number, said):
     assert tables.size(number) == said
