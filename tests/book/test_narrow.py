@@ -130,8 +130,9 @@ def test_on_paper_nothing_is_in_a_box_that_scrolls(built, page):
     assert page.evaluate(kept), "or this shows nothing"
 
 
-def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(built, page):
-    page.set_viewport_size({"width": 1440, "height": 900})
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(width, built, page):
+    page.set_viewport_size({"width": width, "height": 900})
     page.goto((built / "index.html").as_uri())
     assert page.locator("figure img").bounding_box()["width"] >= COLUMN
 
