@@ -130,6 +130,21 @@ def test_on_paper_nothing_is_in_a_box_that_scrolls(built, page):
     assert page.evaluate(kept), "or this shows nothing"
 
 
+def test_on_paper_tables_are_small_and_no_wider_than_it(built, page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto((built / "index.html").as_uri())
+    size = "() => parseFloat(getComputedStyle(document.querySelector('#wide td')).fontSize)"
+    before = page.evaluate(size)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(size) < 0.8 * before
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 900})
+    assert page.evaluate(WIDER) == []
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    assert page.evaluate(size) == before
+
+
 @pytest.mark.parametrize("width", [1280, 1440, 1920])
 def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(width, built, page):
     page.set_viewport_size({"width": width, "height": 900})
