@@ -6,6 +6,7 @@ import re
 
 import matplotlib.pyplot as plt
 import pytest
+from labels import sizes
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -70,8 +71,7 @@ def test_exponents_have_seven(width):
     figure.axes[0].set(xlim=(1e-4, 1), xlabel="$x^2$")
     drawing = in_place._picture(readable(figure), sharp=True)[1]
     whole = float(re.search(r'viewBox="0 0 ([\d.]+)', drawing)[1]) * 96 / 72
-    texts = re.findall(r"<!-- (.*?) -->.*?scale\(([\d.]+) -", drawing, re.DOTALL)
-    shown = {text: 100 * float(scale) / 72 * 96 * min(1, COLUMN / whole) for text, scale in texts}
+    shown = sizes(drawing, min(whole, COLUMN))
     powers = [size for text, size in shown.items() if "$" in text]
     assert len(powers) > 2 and 0.7 * min(powers) >= 0.99 * 7 and min(shown.values()) >= 0.99 * LEAST
 
