@@ -11,8 +11,13 @@ from playwright.sync_api import Page
 WIDTH, LEAST = 1280, 9  # px of the screen, and of a label
 
 _LABEL = re.compile(r"<!-- ([^\n]*?) -->\s*<g [^>]*?scale\(([\d.]+) -")
-_SHOWN = """() => [...document.querySelectorAll(".bd-content figure img[src$='.svg']")].map(
-  (one) => [one.src, one.getBoundingClientRect().width]).filter(([, width]) => width)"""
+# Those for phones may still be shown in the place of others after a phone's width.
+_SHOWN = """async () => {
+  const all = [...document.querySelectorAll(".bd-content figure img")];
+  for (const one of all) { one.loading = "eager"; await one.decode().catch(() => null); }
+  return all.map((one) => [one.currentSrc, one.getBoundingClientRect().width]).filter(
+    ([source, width]) => width && source.endsWith(".svg"));
+}"""
 
 
 def sizes(drawing: str, width: float) -> dict[str, float]:
