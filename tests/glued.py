@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_NUMBER = re.compile(r"([-+]?[\d,.]*\d)(?:(?: × 10|e)([-+⁻⁰¹²³⁴⁵⁶⁷⁸⁹\d]+))?")
+_NUMBER = re.compile(r"([-−+]?[\d,.]*\d)(?:(?: × 10|e)([-+⁻⁰¹²³⁴⁵⁶⁷⁸⁹\d]+))?")
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -14,7 +14,9 @@ def number(text: str) -> float:
     found = _NUMBER.match(text)
     if not found:
         raise ValueError(f"text must begin with a number, got {text!r}")
-    return float(f"{found[1].replace(',', '')}e{(found[2] or '0').translate(_DIGITS)}")
+    return float(
+        f"{found[1].replace(',', '').replace('−', '-')}e{(found[2] or '0').translate(_DIGITS)}"
+    )
 
 
 def ends(text: str) -> tuple[float, float]:

@@ -156,7 +156,7 @@ def overview(curves: Mapping[str, xr.Dataset]) -> Figure:
     over seeds, and counted by weight; how many readings could be tested stands at the right.
     """
     frame = summary(curves)
-    fig, ax = plt.subplots(figsize=(10, 0.9 + 0.3 * len(frame)))
+    fig, ax = plt.subplots(figsize=(9, 0.9 + 0.3 * len(frame)))
     rows, beside = np.arange(len(frame)), ax.get_yaxis_transform()
     ax.hlines(rows, frame["low"], frame["high"], color=PALETTE[0], lw=1.4)
     plain = ax.scatter(frame["right"], rows, color=PALETTE[0], s=34, zorder=3)

@@ -52,7 +52,7 @@ def error_map(
 
 
 def mosaic(count: int, columns: int, size: tuple[float, float]) -> tuple[plt.Figure, list]:
-    """A figure of `count` panels in even rows of `columns` at most.
+    """A figure of `count` panels in even rows of `columns` at most, in which phones read them, too.
 
     Parameters
     ----------
@@ -64,6 +64,7 @@ def mosaic(count: int, columns: int, size: tuple[float, float]) -> tuple[plt.Fig
     fig, axes = plt.subplots(
         rows, columns, figsize=(size[0] * columns, size[1] * rows), squeeze=False
     )
+    fig.set_label("in rows")
     for ax in axes.flat[count:]:
         ax.set_visible(False)
     return fig, list(axes.flat[:count])

@@ -15,7 +15,8 @@ from sphinx.writers.html5 import HTML5Translator
 
 DRAWN = Path("book/extra/figures")  # copied into the root of the site
 SCREEN = "(max-width: 36rem)"
-SIDES = re.compile(r"\b(left|right)\b", re.IGNORECASE)
+# Panels are called "Left:", "Middle and right:" or "(left)"; in other words it is no place.
+SIDES = re.compile(r"\b(left|right)( pair| and \w+)?:|\((left|right)\b", re.IGNORECASE)
 BELOW = " On this screen what is left stands above what is right."
 
 

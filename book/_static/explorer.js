@@ -21,8 +21,9 @@
     return { f4: new Float32Array(four.buffer), u1: whole.subarray(4 * f4, 4 * f4 + u1) };
   }
 
-  /* Two digits, as vnlib.plots.statistics says them. */
+  /* Two digits, as vnlib.plots.statistics says them, with a sign that is no hyphen. */
   function short(value) {
+    if (value < 0) return `−${short(-value)}`;
     const size = Math.abs(value), whole = (one) => one.toLocaleString("en-US", { maximumFractionDigits: 0 });
     if (!Number.isFinite(value)) return "";
     if (size >= 1e5 || (size && size < 1e-3)) {

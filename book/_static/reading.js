@@ -125,12 +125,15 @@ document.addEventListener("DOMContentLoaded", () => {
   window.addEventListener("beforeprint", () => {
     shut = [...document.querySelectorAll("details:not(.hide, .vn-numbers, [open])")];
     for (const one of shut) one.open = true;
+    root.classList.add("vn-paper"); // which is narrow, and tables are small: some need not be stacked, some must
     ({ theme } = root.dataset);
     if (theme) root.dataset.theme = "light";
     stack();
   });
   window.addEventListener("afterprint", () => {
     for (const one of shut) one.open = false;
+    root.classList.remove("vn-paper");
+    stack();
     if (theme) root.dataset.theme = theme;
     shut = [];
   });

@@ -9,7 +9,7 @@ import textwrap
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import ceil
 from typing import Any
 
@@ -38,13 +38,16 @@ PICTURE = 2.2
 MOST = 30
 """Panels; a figure of more is a table of pictures."""
 SIDE = "outside lower center"
+IN_ROWS = "in rows"
+"""Label of a figure that is read row by row: its panels have titles of their own, its columns none."""
 
 
 def rearrange(figure: Figure) -> bool:
     """Lay a figure out for a phone, in place; whether it can be read then. If not, it is in no order.
 
     Panels are arranged anew in as many columns as fit: the first columns with all their rows, below
-    them the next ones. A panel that comes to the left side gets the labels of the one that was there.
+    them the next ones, or row by row (`IN_ROWS`), which need not begin anew where none has a name. A
+    panel that comes to the left side gets the labels of the one that was there.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -103,26 +106,28 @@ def _in_rows(figure: Figure) -> bool:
         if spec.num1 != spec.num2 or (spec.rowspan.start, spec.colspan.start) in at:
             return False
         at[spec.rowspan.start, spec.colspan.start] = one
-    rows, columns = grid.nrows, grid.ncols
+    rows, columns, ratios = grid.nrows, grid.ncols, grid.get_height_ratios()
     wide, high = figure.get_figwidth() / columns, figure.get_figheight() / rows
-    fit = _columns(panels, columns, wide)
-    chunks = ceil(columns / fit)
+    fit, listed = _columns(panels, columns, wide), figure.get_label() == IN_ROWS
+    if listed and not any(one.get_ylabel() for (_, column), one in at.items() if not column):
+        at = {(0, number): at[place] for number, place in enumerate(sorted(at))}
+        rows, columns, ratios = 1, len(at), None
     heights, places = [], {}
-    shares = grid.get_height_ratios() or [1] * rows
+    shares = ratios or [1] * rows
     share = [rows * one / sum(shares) for one in shares]
-    for chunk in range(chunks):
-        for row in range(rows):
-            inside = [(row, c) for c in range(chunk * fit, min(columns, chunk * fit + fit))]
-            there = [one for one in inside if one in at and at[one].axison | bool(at[one].texts)]
-            if not there:
-                continue
-            for place in there:
-                places[place] = (len(heights), place[1] - chunk * fit)
-            shapes = [_shape(at[one]) for one in there]
-            more = max(max(shapes) * (WIDTH / fit - wide), 0.3 - high * share[row])
-            new = high * share[row] + (more if any(shapes) else 0.0)
-            bare = all(map(_bare, (at[one] for one in there)))
-            heights.append(min(new, max(PICTURE, high * share[row])) if bare else new)
+    steps = list(product(range(ceil(columns / fit)), range(rows)))
+    for chunk, row in sorted(steps, key=lambda step: step[::-1]) if listed else steps:
+        inside = [(row, c) for c in range(chunk * fit, min(columns, chunk * fit + fit))]
+        there = [one for one in inside if one in at and _seen(at[one])]
+        if not there:
+            continue
+        for place in there:
+            places[place] = (len(heights), place[1] - chunk * fit)
+        shapes = [_shape(at[one]) for one in there]
+        more = max(max(shapes) * (WIDTH / fit - wide), 0.3 - high * share[row])
+        new = high * share[row] + (more if any(shapes) else 0.0)
+        bare = all(map(_bare, (at[one] for one in there)))
+        heights.append(min(new, max(PICTURE, high * share[row])) if bare else new)
     for place, one in list(at.items()):
         if place not in places:
             one.remove()
@@ -144,6 +149,11 @@ def _in_rows(figure: Figure) -> bool:
     if all(_shape(one) for one in at.values() if one.axison):
         figure.set_layout_engine("compressed")
     return True
+
+
+def _seen(axes: Axes) -> bool:
+    """Whether a panel shows anything."""
+    return axes.get_visible() and bool(axes.axison or axes.texts)
 
 
 def _shape(axes: Axes) -> float:
@@ -174,7 +184,12 @@ def _ratios(widths: Sequence[float] | None, fit: int) -> list[float]:
 def _columns(panels: Sequence[Axes], columns: int, wide: float) -> int:
     """How many columns fit: images may be small, axes with numbers need room."""
     shown = [one for one in panels if one.axison]
-    small = all(map(_shape, shown)) or (wide < 2.3 and not any(map(_named, shown))) or wide < 1.8
+    own = all(one.get_ylabel() for one in shown)
+    small = (
+        (all(map(_shape, shown)) and not own)
+        or (wide < 2.3 and not any(map(_named, shown)))
+        or wide < 1.8
+    )
     most = int(WIDTH / (NARROWEST if all(map(_bare, shown)) else 2.1 if small else WIDTH))
     even = ceil(columns / ceil(columns / max(1, most)))  # no column stands alone below the others
     return min(columns, max(1, even))

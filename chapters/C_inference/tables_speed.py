@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.plots.statistics import short
+from vnlib.plots.statistics import raised, short
 from vnlib.plots.tables import Table, frame, spreads
 
 SOLVERS = {
@@ -106,9 +106,16 @@ def numbers(
     return texts | {"appc-targets-met": str(verdicts.count("met"))}
 
 
+def _power(gap: float) -> str:
+    """A gap as rows name it: 0.001, 1 × 10⁻⁶."""
+    return raised(f"{gap:g}")
+
+
 def table(speed: xr.Dataset) -> Table:
     """Microseconds per sample of all problems and gaps; empty where the gap was not reached."""
-    found = spreads({"": micro(speed).transpose(..., "solver")}, "gap", "size", solver=SOLVERS)
+    found = spreads(
+        {"": micro(speed).transpose(..., "solver")}, "gap", "size", solver=SOLVERS, gap=_power
+    )
     found = found.rename_axis(["gap", "size"])
     return Table(found, dict.fromkeys(found, "{:.0f}"), name="time per sample")
 
@@ -143,7 +150,7 @@ def layers(stacks: xr.Dataset) -> Table:
         "µs per sample": found.transpose(..., "solver"),
         "times faster than line search": faster,
     }
-    shown = spreads(columns, "gap", "stack", "feedback", solver=METHODS)
+    shown = spreads(columns, "gap", "stack", "feedback", solver=METHODS, gap=_power)
     return Table(shown.rename_axis(["gap", "stack", "feedback"]), name="stacks of layers")
 
 
@@ -171,5 +178,5 @@ def cuda(speed: xr.Dataset) -> Table:
         "µs per sample": 1e6 * one["wall"] / one["n_samples"],
         "share of the GEMM rate": one["gemm_share"],
     }
-    shown = spreads(columns, "gap", "size", "solver", solver=SOLVERS)
+    shown = spreads(columns, "gap", "size", "solver", solver=SOLVERS, gap=_power)
     return Table(shown, name="time per sample on a GPU")

@@ -16,8 +16,8 @@ def measured(r: xr.Dataset) -> Table:
     active = stopped["stopped_active"] / stopped["settled_active"]
     gap = r["largest_gap"].max(["family", "coherence"])
     rows = {
-        "V(a+b) - Va - Vb, float32 (eps)": r["rounding"].sel(dtype="float32"),
-        "V(a+b) - Va - Vb, float64 (eps)": r["rounding"].sel(dtype="float64"),
+        "V(a+b) − Va − Vb, float32 (eps)": r["rounding"].sel(dtype="float32"),
+        "V(a+b) − Va − Vb, float64 (eps)": r["rounding"].sel(dtype="float64"),
         "the same for relu(V a), relative": r["relu_error"],
         "recovered below the bound, worst cell": below,
         "recovered at or above it, mean of the diagram": above,

@@ -37,7 +37,7 @@ def matrices(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
             image_axes(ax, title, 8).imshow(tile, interpolation="nearest", **ends)
             ax.axhline(border, color="white", lw=0.8)
             ax.axvline(border, color="white", lw=0.8)
-        row[0].set_ylabel({"l2": "- distance"}.get(metric, metric), fontsize=9)
+        row[0].set_ylabel({"l2": "−distance"}.get(metric, metric), fontsize=9)
     return fig
 
 
@@ -54,9 +54,9 @@ def displacement(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
         first = number % columns == 0
         ax.set(xticks=[0, 8, 16], yticks=[0, 8, 16] if first else [])
         if number + columns >= len(tiles):  # nothing stands below
-            ax.set_xlabel("|x - x'| [px]", fontsize=9)
+            ax.set_xlabel("|x − x'| [px]", fontsize=9)
         if first:
-            ax.set_ylabel("|y - y'| [px]", fontsize=9)
+            ax.set_ylabel("|y − y'| [px]", fontsize=9)
     fig.colorbar(picture, ax=axes, label="mean cosine", shrink=0.9)
     return fig
 

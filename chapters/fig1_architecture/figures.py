@@ -60,7 +60,7 @@ def pieces(one: xr.Dataset) -> plt.Figure:
         image_axes(ax, name, 11).imshow(image.sel(which="one"), vmin=0, vmax=1)
     for number, ax in enumerate(axes[0, 1 : 1 + n_active]):
         ax.set_visible(True)
-        _signed(ax, v[number], f"$a_{{{number + 1}}}$ = {code[number]:.1f}", size=11)
+        _signed(ax, v[number], f"$a_{{{number + 1}}} = {code[number]:.1f}$", size=11)
     for n, ax in zip(shown, axes[1, 1:], strict=False):
         ax.set_visible(True)
         partial = np.einsum("k,kyx->yx", code[:n], v[:n])

@@ -28,6 +28,7 @@ TITLES = {"id": "in distribution", "easy": "Easy:\nsums", "hard": "Hard:\ncompos
 def task(data: xr.Dataset) -> plt.Figure:
     """Three signals of each kind, a row of panels per set; data: value (signal, time), set, kind."""
     fig, axes = plt.subplots(3, 6, figsize=(10.5, 4.6), sharex=True, sharey=True)
+    fig.set_label("in rows")  # on phones, too
     for row, (name, title) in zip(axes, TITLES.items(), strict=True):
         one = data.isel(signal=np.flatnonzero(data["set"].values == name))
         kinds = list(dict.fromkeys(one["kind"].values.astype(str)))

@@ -403,6 +403,16 @@ def test_it_plays_from_the_start_to_the_end_and_stops(open_page):
     assert state(page)["place"] == at < 5 and page.inner_text("[data-play]") == "Play"
 
 
+def test_on_paper_what_is_chosen_is_told_without_controls(open_page):
+    page = open_page("tiny", small())
+    shown = """() => [...document.querySelectorAll('.vn-explorer :is(input, button)')].filter(
+      (one) => one.getClientRects().length).length"""
+    assert page.evaluate(shown) > 0, "or this shows nothing"
+    page.emulate_media(media="print")
+    assert page.evaluate(shown) == 0
+    assert page.locator(".vn-picks output").first.is_visible()
+
+
 NUMBERS = [0.0, 1.0, 9.94, 9.95, 10.0, 12.34, 99.6, 1234.0, 1236.5, 99999.0, 1e5, 123456.0, 1e-3]
 NUMBERS += [9.99e-4, 3.14159e-5, -0.0123, -4.6e-12, 7.77e-17, 0.5, -12.0]
 

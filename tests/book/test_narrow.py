@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from cut_off import cut_off
+from labels import small
 from playground_cases import PATIENCE
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
@@ -130,8 +131,24 @@ def test_on_paper_nothing_is_in_a_box_that_scrolls(built, page):
     assert page.evaluate(kept), "or this shows nothing"
 
 
-def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(built, page):
-    page.set_viewport_size({"width": 1440, "height": 900})
+def test_on_paper_tables_are_small_and_no_wider_than_it(built, page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto((built / "index.html").as_uri())
+    size = "() => parseFloat(getComputedStyle(document.querySelector('#wide td')).fontSize)"
+    before = page.evaluate(size)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(size) < 0.8 * before
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 900})
+    assert page.evaluate(WIDER) == []
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    assert page.evaluate(size) == before
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(width, built, page):
+    page.set_viewport_size({"width": width, "height": 900})
     page.goto((built / "index.html").as_uri())
     assert page.locator("figure img").bounding_box()["width"] >= COLUMN
 
@@ -144,3 +161,19 @@ def test_without_our_styles_it_would_be(built, page, tmp_path):
     found = "\n".join(cut_off(page))
     for part in ("the page is", "mjx-container by", "code by", "table by"):
         assert part in found, part
+
+
+def test_small_labels_are_found(built, page, tmp_path):
+    """As a check of all pages does."""
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+    figure, _ = plt.subplots(figsize=(20, 2))
+    with plt.rc_context({"svg.fonttype": "path"}):
+        figure.savefig(tmp_path / "_images" / "wide.svg")
+    plt.close(figure)
+    file = tmp_path / "index.html"
+    file.write_text(file.read_text().replace("wide.png", "wide.svg"))
+    page.goto(file.as_uri())
+    (line,) = small(page)
+    assert line.startswith("wide.svg: '") and 4 < float(line.split(", ")[1].split()[0]) < 7
+    page.goto((built / "index.html").as_uri())
+    assert small(page) == []

@@ -13,6 +13,7 @@ from matplotlib.text import Text
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
+from benchmarks.spatial import figures as spatial
 from book.site import in_place, phones
 from vnlib.book import paths
 from vnlib.plots.style import readable, use_style
@@ -77,6 +78,40 @@ def test_the_first_columns_keep_their_rows():
     assert phones.rearrange(fig)
     order = sorted(fig.axes, key=lambda ax: (-round(ax.get_position().y0, 2), ax.get_position().x0))
     assert [ax.get_title() for ax in order] == [*"012", *"678", *"345", "9", "10", "11"]
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_figure_is_read_row_by_row_that_says_so(named):
+    """Rows with names begin anew, others go on; what is not seen leaves no gap."""
+    fig, axes = plt.subplots(2, 5, figsize=(10, 3.4), label=phones.IN_ROWS)
+    for number, ax in enumerate(axes.ravel()):
+        ax.imshow(np.eye(4))
+        ax.set(xticks=[], yticks=[], visible=number < 9)
+        ax.set_title(str(number), fontsize=8)
+    if named:
+        for ax in axes[:, 0]:
+            ax.set_ylabel("row")
+    assert phones.rearrange(fig)
+    order = sorted(fig.axes, key=lambda ax: (-round(ax.get_position().y0, 2), ax.get_position().x0))
+    rows = [round(ax.get_position().y0, 2) for ax in order]
+    assert [ax.get_title() for ax in order] == [*"012345678"]
+    assert [rows.count(one) for one in sorted({*rows}, reverse=True)] == (
+        [3, 2, 3, 1] if named else [3, 3, 3]
+    )
+
+
+def test_kits_call_it_the_same():
+    fig, _ = spatial.mosaic(3, 2, (1, 1))
+    assert fig.get_label() == phones.IN_ROWS
+
+
+def test_squares_with_names_of_their_own_stand_below_each_other():
+    fig, axes = plt.subplots(1, 2, figsize=(9.4, 4.4))
+    for ax in axes:
+        ax.set(ylabel="error of one kind", xlabel="error of another kind", box_aspect=1)
+    assert phones.rearrange(fig)
+    one, other = (ax.get_position() for ax in fig.axes)
+    assert one.y0 > other.y1
 
 
 def test_a_bar_of_colours_stays_with_the_panels_that_are_left():
@@ -169,7 +204,7 @@ def page(tmp_path, monkeypatch) -> str:
     for name in ("FR9-one", "two"):
         plt.imsave(source / f"{name}.png", np.zeros((4, 4)))
     (source / "book" / "page.rst").write_text(
-        "Page\n====\n\n.. figure:: ../FR9-one.png\n\n   One, right.\n\n.. figure:: ../two.png\n   :target: ../index.html\n\n   Two, left.\n"
+        "Page\n====\n\n.. figure:: ../FR9-one.png\n\n   One (right), of what is left.\n\n.. figure:: ../two.png\n   :target: ../index.html\n\n   Two, left.\n"
     )
     (source / "index.rst").write_text("All\n===\n\n.. toctree::\n\n   book/page\n")
     told = {"html_theme": "basic", "extensions": ["for_phones"]}
@@ -183,7 +218,7 @@ def page(tmp_path, monkeypatch) -> str:
 
 
 def test_a_page_shows_it_on_a_narrow_screen_and_lets_others_be_moved(page):
-    one, two = page.split("One, right.")
+    one, two = page.split("One (right), of what is left.")
     assert 'srcset="../figures/fr9-one.phone.svg"' in one and one.count("<picture>") == 1
     assert "<source media=" in one and one.index("<source") < one.index("<img")
     assert (

@@ -135,6 +135,14 @@ def test_texts_write_powers_of_ten_out():
     assert texts("key", "scale-5 in e-notation") == {"key": "scale-5 in e-notation"}
 
 
+def test_texts_have_signs_that_are_no_hyphens():
+    one = values([-1, -5.5, 2.5]).isel(model=0)
+    assert texts("key", one) == {"key": "−1.0 [−5.5, 2.5]"} and texts("key", -3.2e-5) == {
+        "key": "−3.2 × 10⁻⁵"
+    }
+    assert texts("key", "digits 0-4 of VN-1L, p. 3-5") == {"key": "digits 0-4 of VN-1L, p. 3-5"}
+
+
 def test_extremes_are_the_places_of_the_least_and_the_largest_median():
     found = extremes(values([1, 5, 9], [2, 3, 100], [0, 7, 8]))
     assert found["least"].values.tolist() == [2, 3, 100] and found["most"].values.tolist() == [
@@ -152,6 +160,7 @@ def test_extremes_are_the_places_of_the_least_and_the_largest_median():
         ("3.2 × 10⁻⁵ [1.1 × 10⁻⁵, 4.0]", 3.2e-5, (1.1e-5, 4)),
         ("1,200 % [900 %, 2,000 %]", 1200, (900, 2000)),
         ("-0.78 [-0.9, +0.1]", -0.78, (-0.9, 0.1)),
+        ("−1,200 [−1,300, 0]", -1200, (-1300, 0)),
         ("2.0e-5", 2e-5, (np.nan, np.nan)),
     ],
 )

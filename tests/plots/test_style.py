@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import matplotlib.pyplot as plt
 import pytest
+from labels import sizes
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from book.site import in_place
 from vnlib.book import chapter
 from vnlib.plots import use_style
 from vnlib.plots.style import COLUMN, readable
@@ -59,6 +63,17 @@ def test_no_label_has_less_than_nine_pixels_on_a_page(width, monkeypatch):
     assert {"name", "title", "note", "line", "2"} <= set(sizes)
     assert min(sizes.values()) >= 0.99 * LEAST, sizes
     assert min(drawn(small(width), monkeypatch).values()) < LEAST, "or this shows nothing"
+
+
+@pytest.mark.parametrize("width", [3, 10, 15])
+def test_exponents_have_seven(width):
+    figure = small(width)
+    figure.axes[0].set(xlim=(1e-4, 1), xlabel="$x^2$")
+    drawing = in_place._picture(readable(figure), sharp=True)[1]
+    whole = float(re.search(r'viewBox="0 0 ([\d.]+)', drawing)[1]) * 96 / 72
+    shown = sizes(drawing, min(whole, COLUMN))
+    powers = [size for text, size in shown.items() if "$" in text]
+    assert len(powers) > 2 and 0.7 * min(powers) >= 0.99 * 7 and min(shown.values()) >= 0.99 * LEAST
 
 
 def test_labels_that_are_large_enough_stay():

@@ -4,7 +4,7 @@ browser.
 python tests/tools/accessibility.py [--site book/_build/html] [PAGE ...]
 
 Checks the rules of WCAG 2 A and AA, alternative texts and contrast among them, and contrast once
-more in the dark; and that nothing is cut off on a phone. Ends with 1 where a page has a finding that is
+more in the dark; that nothing is cut off on a phone, and no label of a figure too small. Ends with 1 where a page has a finding that is
 serious or critical, or asks for anything from a network.
 """
 
@@ -17,6 +17,7 @@ import chromium
 import click
 from axe_playwright_python.sync_playwright import Axe
 from cut_off import cut_off
+from labels import small
 from playwright.sync_api import Browser, Error, sync_playwright
 from tqdm import tqdm
 
@@ -39,7 +40,7 @@ def findings(browser: Browser, page: Path, scheme: str) -> list[str]:
         view.wait_for_timeout(300)  # scripts of the theme settle
         options = {"runOnly": RULES[scheme], "resultTypes": ["violations"]}
         violations = Axe().run(view, context=PAGE, options=options).response["violations"]
-        lost = cut_off(view) if scheme == "light" else []
+        lost, tiny = (cut_off(view), small(view)) if scheme == "light" else ([], [])
     finally:
         view.close()
     found = [
@@ -50,6 +51,7 @@ def findings(browser: Browser, page: Path, scheme: str) -> list[str]:
     ]
     local = ("file:", "data:", "blob:")
     found += [f"cut off on a phone: {one}" for one in lost]
+    found += [f"a small label: {one}" for one in tiny]
     return found + [f"asks a network for {url}" for url in asked if not url.startswith(local)]
 
 

@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 _KEY = re.compile(r"[^\w-]+|_")  # what the key of a glued text has no use for
 _POWER, _RAISED = re.compile(r"(?<=\d)e([-+]\d+)"), str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MINUS = re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 LEVEL, STATISTICS = 0.95, ("median", "low", "high", "n")
 Form = Callable[[float], str]
 
@@ -117,7 +118,8 @@ def texts(key: str, values: Any, form: Form = short) -> dict[str, str]:
 
 
 def raised(text: str) -> str:
-    """A text with its powers of ten written out: 3.2 × 10⁻⁵."""
+    """A text with its powers of ten written out, and signs that are no hyphens: −3.2 × 10⁻⁵."""
+    text = _MINUS.sub("−", text)
     return _POWER.sub(lambda found: " × 10" + str(int(found[1])).translate(_RAISED), text)
 
 

@@ -1,6 +1,4 @@
-"""One look for all figures: seaborn's style, colours that the colour-blind tell apart, and those of
-models from `book/models.toml`.
-"""
+"""One look for all figures: seaborn's style, and the colours of models from `book/models.toml`."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from vnlib.book import paths
 PALETTE = sns.color_palette("colorblind").as_hex()
 SEQUENTIAL = "cividis"  # ordered and readable with any colour vision
 DIVERGING = "PuOr_r"  # zero is white
-COLUMN = 773  # px of a page's column of text at 1440 px, to which wider figures are shrunk
+COLUMN = 773  # px of a page's column of text at 1280 px, to which wider figures are shrunk
 
 
 def use_style() -> None:
@@ -40,10 +38,11 @@ def use_style() -> None:
 
 
 def readable(fig: Figure) -> Figure:
-    """The figure, with labels enlarged that a page would show with less than 9 px."""
-    least = 9 * 72 * max((fig.get_figwidth() + 0.2) / COLUMN, 1 / 96)
+    """The figure, with labels enlarged that a page would show with less than 9 px, exponents with 7."""
+    pixel = 72 * max((fig.get_figwidth() + 0.2) / COLUMN, 1 / 96)
+    _ = [(ax.get_xticklabels(), ax.get_yticklabels()) for ax in fig.axes]  # which writes them
     for text in fig.findobj(Text):
-        text.set_fontsize(max(text.get_fontsize(), least))
+        text.set_fontsize(max(text.get_fontsize(), (10 if "$" in text.get_text() else 9) * pixel))
     return fig
 
 

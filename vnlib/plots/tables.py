@@ -75,8 +75,7 @@ class Table:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         shown = self.shown()
-        style = shown.style
-        style.format(lambda text: _WHOLE.sub("&nbsp;", escape(text)))
+        style = shown.style.format(lambda text: _WHOLE.sub("&nbsp;", escape(text)))
         style.format_index(escape="html").format_index(escape="html", axis=1)
         for quantity in self.best:
             numbers = self._of(quantity).iloc[:, 0]

@@ -111,7 +111,7 @@ def test_numbers_follow_from_the_results(results):
     assert found["beyondinit-ms-cold-digits-3-coordinates"] == "1.0"
     assert (
         found["beyondinit-ms-guess-digits-3"] == "0.50"
-        and found["beyondinit-longer-digits-3"] == "-50"
+        and found["beyondinit-longer-digits-3"] == "−50"
     )
     assert found["beyondinit-plain-start"] == "LISTA, from codes"
     assert found["beyondinit-other-support"] == "25" and found["beyondinit-end-gap"] == "1 × 10⁻⁹"

@@ -1,0 +1,40 @@
+"""How large the labels of drawings are where a page shows them: letters are outlines, drawn to a scale."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from playwright.sync_api import Page
+
+WIDTH, LEAST = 1280, 9  # px of the screen, and of a label
+
+_LABEL = re.compile(r"<!-- ([^\n]*?) -->\s*<g [^>]*?scale\(([\d.]+) -")
+# Those for phones may still be shown in the place of others after a phone's width.
+_SHOWN = """async () => {
+  const all = [...document.querySelectorAll(".bd-content figure img")];
+  for (const one of all) { one.loading = "eager"; await one.decode().catch(() => null); }
+  return all.map((one) => [one.currentSrc, one.getBoundingClientRect().width]).filter(
+    ([source, width]) => width && source.endsWith(".svg"));
+}"""
+
+
+def sizes(drawing: str, width: float) -> dict[str, float]:
+    """Pixels of each label of a drawing that is shown with this width."""
+    box = re.search(r'viewBox="0 0 ([\d.]+) ', drawing)
+    pixel = width / float(box[1]) if box else 0.0
+    return {text: 100 * float(scale) * pixel for text, scale in _LABEL.findall(drawing)}
+
+
+def small(page: Page) -> list[str]:
+    """A line for each figure of a page that has a smaller label on a screen of `WIDTH`."""
+    page.set_viewport_size({"width": WIDTH, "height": 900})
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    found = []
+    for source, width in page.evaluate(_SHOWN):
+        file = Path(unquote(urlsplit(source).path))
+        shown = sizes(file.read_text(encoding="utf-8"), width)
+        if shown and (least := min(shown.values())) < 0.99 * LEAST:
+            found.append(f"{file.name}: {min(shown, key=lambda one: shown[one])!r}, {least:.1f} px")
+    return found
