@@ -24,8 +24,9 @@ from fake_device import DEVICE, elsewhere
 from torch import nn
 
 from benchmarks.spatial.decoders import mean_squared_error, train_decoder
+from chapters.A_predictive_coding import study as predictive
 from chapters.B_attention import measure as attention
-from data_gen import mnist
+from chapters.C_inference import measure as inference
 from vnlib.book import chapter, paths, store
 from vnlib.checkpoint import History
 from vnlib.fit import Course, FitConfig, GradientLearner, fit
@@ -52,6 +53,11 @@ FEWER: dict[str, dict[str, Any]] = {
     # Starts are learned and compared on the CPU, whatever the device is.
     "beyond_initialiser": {"study": {"starts": ["cold", "linear"]}, "sizes": {"end": 10}},
     "B_attention": {"n_test": 8, "measures": {"n_ranks": 2}},  # one backward pass for each image
+    "C_inference": {"factors": [1.0, 2.5]},
+    "I_mnist": {"test": {"n": 50}, "study": {"shuffles": 2, "watched": 4}},
+    # `smoke` has small sizes for the models that it runs itself.
+    "I_mnist-vn_3_equal": {"network": {"atoms": [48, 48, 48], "interface": [32, 32]}},
+    "I_mnist-vn_3_top24": {"network": {"atoms": [64, 48, 32], "interface": [32, 32]}},
     "D_learning": {
         "sparsities": [0.2],
         "upkeep_sparsities": [0.2],
@@ -160,7 +166,8 @@ def computed(
         if path.stem in LEFT_OUT:
             raise Enough
         first = {axis: values[0] for axis, values in axes.items()}
-        brief = _brief(chapter.overlay(settings(first), FEWER.get(path.stem, {})))
+        fewer = FEWER.get(path.stem, {}) | FEWER.get(f"{path.stem}-{model}", {})
+        brief = _brief(chapter.overlay(settings(first), fewer))
         with elsewhere() if device == DEVICE else nullcontext():
             found.append(run(first, brief, folder))
         every = found[-1].expand_dims({axis: list(values) for axis, values in axes.items()})
@@ -178,6 +185,9 @@ def computed(
     monkeypatch.setattr(chapter.Chapter, "device", device)
     monkeypatch.setattr(Settler, "__init__", _made_brief)
     monkeypatch.setattr(attention, "ITERATIONS", FEW)
+    monkeypatch.setattr(predictive, "SAMPLES_MOVED", 2)
+    # What is measured of a network that has learned is on the CPU, whatever the device is.
+    monkeypatch.setitem(inference.resumed.__kwdefaults__, "half", FEW // 2)
     if device == DEVICE:
         monkeypatch.setattr(torch.cuda, "synchronize", lambda _: None)
     one = spec(name)
@@ -212,9 +222,6 @@ def test_the_device_changes_nothing(
         with pytest.raises(ValueError):
             computed(monkeypatch, tmp_path / "cpu", name, model, CPU)
         pytest.skip("made for larger sizes than those of smoke")
-    many = (name, model) == ("I_mnist", "vn_3_top24")
-    if many and mnist.load("train", n=1, allow_fallback=True).attrs["fallback"]:
-        pytest.skip("too few digits without MNIST")
     with told[0].listening():
         cpu = computed(monkeypatch, tmp_path / "cpu", name, model, CPU)
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
