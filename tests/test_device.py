@@ -23,6 +23,7 @@ import xarray as xr
 from fake_device import DEVICE, elsewhere
 from torch import nn
 
+from benchmarks.baselines import lengthened
 from benchmarks.spatial.decoders import mean_squared_error, train_decoder
 from chapters.A_predictive_coding import study as predictive
 from chapters.B_attention import measure as attention
@@ -54,7 +55,7 @@ FEWER: dict[str, dict[str, Any]] = {
     "beyond_initialiser": {"study": {"starts": ["cold", "linear"]}, "sizes": {"end": 10}},
     "B_attention": {"n_test": 8, "measures": {"n_ranks": 2}},  # one backward pass for each image
     "C_inference": {"factors": [1.0, 2.5]},
-    "I_mnist": {"test": {"n": 50}, "study": {"shuffles": 2, "watched": 4}},
+    "I_mnist": {"test": {"n": 50}, "study": {"end": 4, "shuffles": 2, "watched": 4}},
     # `smoke` has small sizes for the models that it runs itself.
     "I_mnist-vn_3_equal": {"network": {"atoms": [48, 48, 48], "interface": [32, 32]}},
     "I_mnist-vn_3_top24": {"network": {"atoms": [64, 48, 32], "interface": [32, 32]}},
@@ -146,6 +147,9 @@ def _made_brief(settler: Settler, *given: Any, **options: Any) -> None:
 MAKE_SETTLER = Settler.__init__
 
 
+TWICE = f".{lengthened.PART}"
+
+
 class Enough(Exception):
     """The chapter goes on with parts that are left out."""
 
@@ -157,7 +161,9 @@ def computed(
     model: str | None,
     device: torch.device,
 ) -> list[xr.Dataset]:
-    """What the first run of each grid of a chapter finds for a model, or without models."""
+    """What the first run of each grid of a chapter finds for a model, or without models; a grid of
+    twice the updates has the run of another.
+    """
     found: list[xr.Dataset] = []
     stored: dict[str, list[xr.Dataset]] = {}
     told: list[str] = []
@@ -165,6 +171,8 @@ def computed(
     def grid(run, axes, *, path: Path, settings, **_: Any) -> store.GridResult:
         if path.stem in LEFT_OUT:
             raise Enough
+        if path.suffixes[0] == TWICE:  # of two updates that is the same run again
+            return store.GridResult(xr.Dataset(), ())
         first = {axis: values[0] for axis, values in axes.items()}
         fewer = FEWER.get(path.stem, {}) | FEWER.get(f"{path.stem}-{model}", {})
         brief = _brief(chapter.overlay(settings(first), fewer))
