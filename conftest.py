@@ -8,6 +8,7 @@ what a chapter needs of others is computed once.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -39,6 +40,8 @@ hypothesis.settings.register_profile(
     "book", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("book")
+# Thousands of tests and what they import are no garbage, and figures are made of many small objects.
+gc.set_threshold(50_000)
 forked_kernels.install()
 SMOKE = "VNBOOK_SMOKE"  # the variable that names the folder of what chapters compute in a test run
 
@@ -51,6 +54,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[SMOKE] = folder = tempfile.mkdtemp(prefix="vnbook-smoke-")
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
         config.add_cleanup(partial(os.environ.pop, SMOKE))
+
+
+def pytest_collection_finish() -> None:
+    """Let no look for garbage go through what was collected."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,6 +4,7 @@ for some seconds. That process runs nothing else, so all a chapter finds is what
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ LIBRARIES = (
     "numba",
     "seaborn",
     "sklearn.linear_model",
-    "torch",
+    "torch._dynamo",  # what the first optimiser imports
     "xarray",
 )
 
@@ -70,6 +71,8 @@ def _serve(
 ) -> None:
     from ipykernel.kernelapp import launch_new_instance
 
+    gc.freeze()  # as in `book.site.processes`
+    gc.set_threshold(50_000)
     multiprocessing.current_process()._config["daemon"] = False  # a kernel may start processes
     os.setsid()
     os.environ.clear()
