@@ -34,14 +34,14 @@ def points(ax: plt.Axes) -> int:
 def test_rows_are_the_models_in_the_order_of_the_story(shipped):
     fig = figures.forgetting(shipped)
     assert rows(fig.axes[0])[:4] == ["PC", "bPC", "VN-2L", "PC, sparse prior"]
-    assert [points(ax) for ax in fig.axes] == [10 * 8] * 6
+    assert [points(ax) for ax in fig.axes] == [10 * 16] * 6
 
 
 def test_every_seed_of_every_pair_is_a_point(shipped):
     fig = figures.maps(shipped)
-    assert [points(ax) for ax in fig.axes] == [7 * 3 * 8] * 4
+    assert [points(ax) for ax in fig.axes] == [7 * 3 * 16] * 4
     few = shipped.sel(model=["pc", "vn"], pair=["digits"])
-    assert [points(ax) for ax in figures.maps(few).axes] == [2 * 8] * 4
+    assert [points(ax) for ax in figures.maps(few).axes] == [2 * 16] * 4
 
 
 def test_titles_say_how_many_states_are_nonzero(shipped):
@@ -65,7 +65,7 @@ def test_an_arrow_joins_medians_that_differ(shipped):
 
 def test_what_the_overlap_is_drawn_against(shipped):
     fig = figures.overlap(shipped)
-    assert points(fig.axes[1]) == 8 * 3 * 8
+    assert points(fig.axes[1]) == 8 * 3 * 16
     assert fig.axes[1].get_ylim()[1] > 1 + float(shipped["interference"].max())
 
 

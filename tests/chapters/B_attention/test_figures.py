@@ -34,13 +34,13 @@ def test_rows_are_models_and_every_seed_is_a_point(shipped):
     rows = [text.get_text() for text in fig.axes[0].get_yticklabels()]
     assert rows[:2] == ["VN-1L, image", "VN-1L, patches"] and len(rows) == 7
     places = [c.get_offsets() for c in fig.axes[0].collections]
-    assert sum(len(one) for one in places if np.isfinite(np.ma.filled(one, np.nan)).all()) == 56
+    assert sum(len(one) for one in places if np.isfinite(np.ma.filled(one, np.nan)).all()) == 7 * 16
 
 
 def test_every_seed_has_its_curve_of_both_energies(shipped):
     ax = figures.energies(shipped).axes[0]
     curves = [line for line in ax.lines if len(line.get_xdata()) > 2]
-    assert len(curves) == 16
+    assert len(curves) == 2 * 16
     assert all((np.diff(line.get_ydata()) < 1e-5).all() for line in curves)
 
 

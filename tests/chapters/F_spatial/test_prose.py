@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.baselines.longer import longer, once
-from benchmarks.spatial.errors import DRAWS, middles
+from benchmarks.spatial.errors import DRAWS, learned, middles, ratio
 from benchmarks.spatial.tables import lengthened
 from chapters.F_spatial import tables
 from vnlib.book import paths, store
@@ -22,7 +22,7 @@ def results() -> xr.Dataset:
 def twice() -> xr.Dataset:
     """Trained with twice the updates, where a model was."""
     every = store.read(paths.result_file(paths.RESULTS, "paper", "F_spatial"))
-    return longer(every.isel(seed=slice(0, 5)))
+    return longer(every)
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +84,10 @@ def test_choices_at_an_edge_are_of_rounding_or_of_nothing_but_four():
 
 
 def test_one_number_per_axis_draws_nothing_at_a_ratio_near_one(results):
-    scalar = middles(results, "vn_1_scalar", "vn_3_scalar", "full_scalar")
-    assert (scalar["ood"] > 0.9 * scalar["zero"]).all() and (scalar["ratio"] < 1.4).all()
+    scalar = results.sel(model=["vn_1_scalar", "vn_3_scalar", "full_scalar"])
+    assert not learned(scalar).any()
+    left = (scalar["mse_ood"] / scalar["zero_baseline_ood"]).median("seed")
+    assert (left > 0.9).all() and (ratio(scalar).median("seed") < 1.4).all()
 
 
 def test_sharp_bumps(results, twice, ood):
@@ -109,7 +111,7 @@ def test_only_the_last_stage_of_the_ladder_fails(ood):
 def test_the_answer(results):
     """A flat readout leaves most of the error, the ring next to nothing."""
     left = (results["mse_ood"] / results["zero_baseline_ood"]).median("seed")
-    assert left.sel(model="flat") > 0.8 and results.sizes["seed"] == 8
+    assert left.sel(model="flat") > 0.8 and results.sizes["seed"] == 16
     assert left.sel(model=["full_ring", "factorised_ring", "vn_1_ring"]).max() < 1e-3
 
 

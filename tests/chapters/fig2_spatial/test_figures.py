@@ -88,7 +88,7 @@ def test_numbers_are_those_of_the_results():
     found = tables.numbers(RESULTS)
     worst = RESULTS["mse_ood"].sel(model=["random_full", "random_axes_1"]).median("seed").max()
     assert number(found["fig2-frozen-ood"].partition(" to ")[2]) == number(short(float(worst)))
-    assert found["fig2-seeds"] == "8"
+    assert found["fig2-seeds"] == "16"
     gain = late_gain(once(RESULTS)).median("seed").dropna("model")
     told = [int(found[f"fig2-unsettled-{name}"]) for name in ("of", "all")]
     assert told == [int((gain >= SETTLED).sum()), gain.size]
