@@ -95,9 +95,8 @@ def test_sharp_bumps(results, twice, ood):
     exact = ("vn_2_sharp", "vn_3_sharp", "factorised_sharp")
     assert max(ood[m] for m in exact) < ood["full_sharp"] < ood["vn_1_sharp"]
     for other in exact:
-        assert paired(results, "full_sharp", other)[0] > 1
-        low, _ = paired(twice, "full_sharp", other)
-        assert (low > 1) == (other == "vn_3_sharp"), other
+        for one in (results, twice):
+            assert paired(one, "full_sharp", other)[0] > 1, other
 
 
 def test_on_the_ring_the_factorised_decoder_is_as_low_as_the_vector_networks(ood):
@@ -168,15 +167,19 @@ def test_twice_the_updates_turn_orders_round(results, twice):
     def of(one: xr.Dataset, model: str, other: str):
         return over_seeds(one["mse_ood"].sel(model=model) / one["mse_ood"].sel(model=other))
 
-    caps = [middles(one, "vn_2_8", "vn_2_16")["ood"].values for one in (results, twice)]
-    assert caps[0][0] > 1000 * caps[0][1] and caps[1][0] < caps[1][1]
-    assert not of(twice, "vn_1_16", "vn_2_16")["low"] > 1
+    caps, late = (of(one, "vn_2_8", "vn_2_16") for one in (results, twice))
+    assert caps["low"] > 1 and late["low"] < 1 < late["high"]
+    mix, late = (of(one, "vn_3_mix", "vn_3_8") for one in (results, twice))
+    assert mix["median"] < 1 < late["low"]
+    assert of(twice, "vn_1_16", "vn_2_16")["low"] > 1
     names = ("vn_3_8", "vn_3_fourier14", "vn_3_fourier7")
     (bump, *fourier), (late_bump, *late) = (
         middles(one, *names)["ratio"].values for one in (results, twice)
     )
     assert max(fourier) < bump and min(late) > late_bump
     alike = [one["stream_similarity"].median("seed") for one in (results, twice)]
+    default = [over_seeds(one["stream_similarity"]).sel(model="default_3") for one in (results, twice)]
+    assert default[0]["high"] < 0.95 < default[1]["low"], "surely on either side of what is asked"
     for model in ("default_3", "vn_rank_2", "vn_rank_3"):
         once_, after = (float(one.sel(model=model)) for one in alike)
         assert (after > once_) == model.startswith("default"), model
@@ -186,8 +189,8 @@ def test_twice_the_updates_turn_orders_round(results, twice):
 def test_single_runs_go_astray(results):
     left = results["mse_ood"] / results["zero_baseline_ood"]
     assert (left.sel(model=["full_sharp", "factorised_sharp"]) > 1).sum("seed").values.tolist() == [
-        1,
+        2,
         1,
     ]
     ring = left.sel(model="full_ring")
-    assert int((ring > 0.25).sum()) == 1 and int((ring < 1e-3).sum()) == 7
+    assert int((ring > 0.25).sum()) == 2 and int((ring < 1e-3).sum()) == 14
