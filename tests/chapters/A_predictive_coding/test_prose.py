@@ -68,9 +68,9 @@ def test_about_a_quarter_of_the_vn_moves_and_a_third_of_bpc_does_not(shipped, sa
     assert said["appA-moved-pc"] == 100 and said["appA-moved-bpc"] < 70
 
 
-def test_updates_are_less_alike_in_the_vn_but_for_one_undecided_pair(shipped):
+def test_updates_are_less_alike_in_the_vn_in_every_pair(shipped):
     found = sides(tables.beside(shipped["overlap"]).sel(model=["pc", "bpc"])).to_series()
-    assert found.drop(("pc", "permuted")).eq(-1).all() and found["pc", "permuted"] == 0
+    assert found.eq(-1).all()
     learned = shipped["overlap"].sel(model=["pc", "bpc", "vn", "pc_sparse", "autoencoder"])
     assert median(learned).max() < 0.05, "nearly unrelated"
 
