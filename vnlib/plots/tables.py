@@ -74,8 +74,8 @@ class Table:
         return self.frame.loc[:, [_quantity(column) == quantity for column in self.frame.columns]]
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        shown = self.shown()
-        style = shown.style.format(lambda text: _WHOLE.sub("&nbsp;", escape(text)))
+        style = (shown := self.shown()).style
+        style.format(lambda text: _WHOLE.sub("&nbsp;", escape(text)))
         style.format_index(escape="html").format_index(escape="html", axis=1)
         for quantity in self.best:
             numbers = self._of(quantity).iloc[:, 0]

@@ -87,6 +87,17 @@ def test_a_library_of_samples_cannot_see_the_other_half_and_revival_takes_from_t
     assert sides(revived).sel(task=[1, 2]).values.tolist() == [1, -1]
 
 
+def test_with_twice_the_updates_some_networks_do_not_learn_the_second_halves():
+    file = paths.result_file(paths.RESULTS, "paper", "A_predictive_coding.longer")
+    end = store.read(file)["longer_mse"].sel(model="vn", task=2, stage="second")
+    assert (end > 0.9).sum("seed").sel(pair=["digits", "permuted", "halves"]).values.tolist() == [
+        0,
+        0,
+        4,
+    ]
+    assert end.where(end < 0.9).max() < 0.15
+
+
 def test_without_sparsity_the_first_half_is_lost_from_a_small_error_and_both_end_better(shipped):
     halves = shipped["mse"].sel(pair="halves", task=1)
     assert (halves.sel(model="vn_dense", stage="first") < 1e-3).all()
