@@ -35,16 +35,18 @@ def each(says: str, sign: str, bound: float, values: xr.DataArray, *models: str)
     return bounded(says, sign, bound, **numbers(values, models))
 
 
-def below(says: str, values: xr.DataArray, others: Sequence[str], sign: int = 1) -> Part:
-    """That the VN's median is below (sign -1: above) those of all others, in each pair."""
+def below(
+    says: str, values: xr.DataArray, others: Sequence[str], sign: str = "<", over: bool = True
+) -> Part:
+    """That the VN's median is below (sign ">": above) those of all others, in each pair; by ratios, or
+    (over: False) by differences of what may be below 0.
+    """
     found = numbers(values, ("vn", *others))
-    middle = sign * select(values, model=["vn", *others]).median("seed")
-    apart = middle.sel(model="vn") - middle.sel(model=list(others))
-    lower = Contrast(np.ravel(apart), "<", 0.0)
-    if (middle * sign > 0).all():  # of what may be below 0, differences are compared
-        over = middle.sel(model="vn") / middle.sel(model=list(others))
-        lower = Contrast(np.ravel(over), "<" if sign > 0 else ">", 1.0)
-    return part(f"{says} in the VN than in {OTHERS[others]}", lower, **found)
+    middle = select(values, model=["vn", *others]).median("seed")
+    own, theirs = middle.sel(model="vn"), middle.sel(model=list(others))
+    apart = own / theirs if over else own - theirs
+    contrast = Contrast(np.ravel(apart), sign, float(over))
+    return part(f"{says} in the VN than in {OTHERS[others]}", contrast, **found)
 
 
 def fewer(name: str, moved: xr.DataArray, other: str) -> Part:
@@ -76,6 +78,9 @@ def states_or_operators(r: xr.Dataset) -> Decision:
     share, varies, moved = r["active_share"], r["map_variability"], r["moved"]
     idle = {"vn.idle_moved": r["idle_moved"].sel(model="vn")}
     second = r["mse"].sel(stage="second", task=2).rename("error_2")
+    # A VN that did not learn the second task has nothing to forget the first for.
+    idler = (second > 0.5) & (second["model"] == "vn")
+    changed = r[["forgetting", "interference", "rise", "final_error"]].where(~idler)
     alike = "samples of both tasks ask for less similar updates (absolute cosine)"
     growth = "task 2 multiplies the error on task 1 by less"
     weighted = "columns weighted by what is inferred vary more with the input"
@@ -94,12 +99,12 @@ def states_or_operators(r: xr.Dataset) -> Decision:
     controls = [
         fewer("sparse PC", moved, "pc_sparse"),
         below(alike, r["overlap"], PC),
-        detail(below(growth, r["forgetting"], PC)),
-        below(weighted, r["gated_variability"], PC, sign=-1),
+        detail(below(growth, (1 + changed["forgetting"]).rename("factor"), PC)),
+        below(weighted, r["gated_variability"], PC, ">"),
         below(power, r["power_share"], PC),
-        below(stays("over"), r["interference"], LEARNED),
-        below(stays("minus"), r["rise"], LEARNED),
-        below(both, r["final_error"], NEVER_LEARNED),
+        below(stays("over"), (1 + changed["interference"]).rename("factor"), LEARNED),
+        below(stays("minus"), changed["rise"], LEARNED, over=False),
+        below(both, changed["final_error"], NEVER_LEARNED),
         each("error of the VN on task 2 over the zero baseline's", "<", 0.5, second, "vn"),
     ]
     return Decision(printed, printed + controls)

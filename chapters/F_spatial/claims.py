@@ -166,7 +166,7 @@ def encodings(r: xr.Dataset) -> Decision:
             helped = compared(text, one[-2:].min(), "<", one[0], **tagged(one[[0, -2, -1]], tag))
             found.append(given(helped, fourier[model]))
         sae = middles(r, *names["sae"])[kind]
-        wide = Contrast(np.ravel(sae.max() / sae.min()), ">=", 5.0)
+        wide = Contrast(np.ravel(sae.max(skipna=False) / sae.min()), ">=", 5.0)
         spread = part(f"largest {says} of the SAE over the least ≥ 5", wide, **tagged(sae, tag))
         return [*found, given(spread, need["sae"])]
 
@@ -242,6 +242,7 @@ def ring(r: xr.Dataset) -> Decision:
             keeps,
             *(given(one, need) for one in controls),
             composing(r, by_hand, "factorised_ring", holds=False),
+            astray(r, "full_ring", "factorised_ring"),
         ],
     )
 

@@ -89,6 +89,7 @@ CASES = [
     case("VN-F-ann", "cnn_ring", 1e-5, [], [2]),
     ("VN-F-ann", "mse_ood", {"model": "cnn_ring", "seed": 1}, 4e-6, [], [1]),
     case("VN-F-ann", "factorised_ring", 9e-5, [], [3]),
+    ("VN-F-ann", "mse_ood", {"model": "full_ring", "seed": 1}, 1.0, [], [4]),
     case("VN-F-em", "axis_loss", 4e-6, [0], [0]),
     case("VN-F-em", "vn_1_8", 2e-4, [1], [1]),
     case("VN-F-em", "full", 4e-6, [2], [2]),
