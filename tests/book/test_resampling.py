@@ -247,3 +247,15 @@ def test_upper_ends_of_many_are_right_all_at_once(many, seeds, shared):
     alone = resampling.interval(drawn, np.median(values, -1).ravel(), seeds)[1]
     if many > 1 and not shared:  # what one end of each by itself makes of them
         assert np.mean(alone.reshape(TRIALS, many).min(1) < 0) > 0.07
+
+
+def test_three_looks_decide_wrongly_more_often_than_one():
+    """As the page on what changed says of chapters that got more seeds where statements stayed open."""
+    draws = np.random.default_rng(0).normal(size=(16, 4000))
+    decided = []
+    for n in (5, 8, 16):
+        medians = np.stack([np.median(draws[:n][chosen], axis=0) for chosen in subsets(n)])
+        low, high = interval(medians, np.median(draws[:n], axis=0), n)
+        decided.append((low > 0) | (high < 0))
+    assert decided[-1].mean() == pytest.approx(0.044, abs=0.01)
+    assert np.any(decided, axis=0).mean() == pytest.approx(0.11, abs=0.015)
