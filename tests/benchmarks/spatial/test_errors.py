@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.spatial.claims import settled
-from benchmarks.spatial.errors import learned
+from benchmarks.spatial.errors import learned, middles, reported
 from benchmarks.spatial.settling import late_gain
 
 
@@ -31,3 +31,20 @@ def test_trainings_have_settled_where_the_median_seed_has():
 def test_a_run_that_draws_nothing_has_not_learned():
     found = xr.Dataset({"mse_id": ("seed", [0.4, 0.6, 1.0]), "zero_baseline_id": 1.0})
     assert learned(found).values.tolist() == [True, False, False]
+
+
+def test_a_run_that_draws_nothing_is_in_no_median_unless_none_draws():
+    over = ("model", "seed")
+    found = xr.Dataset(
+        {
+            "mse_id": (over, [[0.1, 0.2, 0.9], [0.8, 0.9, 1.0]]),
+            "mse_ood": (over, [[0.2, 0.6, 9.0], [0.8, 1.8, 3.0]]),
+            "zero_baseline_id": (over, np.ones((2, 3))),
+            "zero_baseline_ood": (over, np.ones((2, 3))),
+        },
+        {"model": ["some", "none"], "seed": range(3)},
+    )
+    told = reported(found).median("seed")
+    assert told["mse_ood"].values.tolist() == pytest.approx([0.4, 1.8])
+    ruled = middles(found)
+    assert ruled["ratio"].values.tolist() == pytest.approx([2.5, np.nan], nan_ok=True)

@@ -63,7 +63,7 @@ CASES = [
     for name, model, value, part in CHANGES
 ]
 # A network that learned no second task has nothing to forget the first for.
-CASES += [("VN-A", "mse", {"model": "vn", "pair": "halves"}, 0.6, [], [8, 11, 12, 13, 14])]
+CASES += [("VN-A", "mse", {"model": "vn", "pair": "halves"}, 0.6, [], [8, 11, 12, 14])]
 # One idle atom in one seed is enough.
 CASES += [("VN-A", "moved", {"model": "vn", "pair": "halves"}, 0.96, [5], [5, 6])]
 CASES += [("VN-A", "idle_moved", {"model": "vn", "pair": "digits", "seed": 2}, 1, [3], [3])]

@@ -87,6 +87,25 @@ def test_a_library_of_samples_cannot_see_the_other_half_and_revival_takes_from_t
     assert sides(revived).sel(task=[1, 2]).values.tolist() == [1, -1]
 
 
+def test_what_twice_the_updates_change_of_it(shipped):
+    """Nine of sixteen seeds have less alike updates beside PC, and bPC is surely ahead in no pair."""
+    file = paths.result_file(paths.RESULTS, "paper", "A_predictive_coding.longer")
+    late = store.read(file)
+    apart = late["longer_overlap"].sel(pair="permuted")
+    assert int((apart.sel(model="vn") < apart.sel(model="pc")).sum()) == 9
+
+    def beside(interference, model: str):
+        factor = 1 + interference
+        return sides(factor.sel(model="vn") / factor.sel(model=model)).sel(
+            pair=["digits", "permuted", "halves"]
+        )
+
+    assert beside(shipped["interference"], "bpc").values.tolist() == [1, 1, -1]
+    assert not (beside(late["longer_interference"], "bpc") == 1).any()
+    for model in ("autoencoder", "linear", "pc_sparse"):
+        assert beside(late["longer_interference"], model).sel(pair="digits") == 1
+
+
 def test_with_twice_the_updates_some_networks_do_not_learn_the_second_halves():
     file = paths.result_file(paths.RESULTS, "paper", "A_predictive_coding.longer")
     end = store.read(file)["longer_mse"].sel(model="vn", task=2, stage="second")

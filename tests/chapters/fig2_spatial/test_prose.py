@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from glued import number, numbers
 
-from benchmarks.spatial.errors import middles
+from benchmarks.spatial.errors import middles, ratio
 from benchmarks.spatial.tables import gains, lengthened
 from chapters.fig2_spatial import tables
 from data_gen import bumps
@@ -44,6 +44,28 @@ def test_atoms_that_were_not_learned_are_less_exact_and_a_relu_entangles_again(r
 @pytest.fixture(scope="module")
 def of_f() -> xr.Dataset:
     return store.read(paths.result_file(paths.RESULTS, "paper", "F_spatial"))
+
+
+def test_vector_networks_with_a_product_readout_surely_compose_at_this_length(results):
+    one = results.sel(model=in_groups(results, "vn"))
+    assert (over_seeds(ratio(one))["high"] <= 3).all()
+    left = over_seeds(one["mse_ood"] / one["zero_baseline_ood"])
+    assert (left["high"] <= 0.01).all()
+
+
+def test_the_readout_alone_is_trained_twice_as_long_as_in_appendix_f(results, of_f):
+    """By more updates the full 2D VN gets worse here, and better there."""
+    alone = [
+        json.loads(str(one["run_settings"].sel(model=name).values[0]))["training"]["consolidation"]
+        for one, name in ((results, "vn_full"), (of_f, "full"))
+    ]
+    assert alone[0] == 2 * alone[1]
+    error = store.read(paths.result_file(paths.RESULTS, "paper", "fig2_spatial"))["mse_ood"]
+    found = [
+        over_seeds((one.sel(model=f"{name}_longer") / one.sel(model=name)).dropna("seed"))
+        for one, name in ((error, "vn_full"), (of_f["mse_ood"], "full"))
+    ]
+    assert found[0]["low"] > 1 and found[1]["high"] < 1
 
 
 def test_the_order_of_small_errors_flips_with_the_width_of_the_bump(results, of_f):

@@ -7,6 +7,8 @@ import pytest
 import xarray as xr
 
 from chapters.summary import errors
+from vnlib.book import paths, store
+from vnlib.book.chapter import spec
 
 
 def at(table: xr.DataArray, key: str, look: str, condition: str = "the hold-out") -> list[float]:
@@ -114,3 +116,11 @@ def test_only_the_seeds_asked_for(drawn):
     read = errors.read(lambda name: results if name == "fig2_spatial" else None, [2, 0, 7])
     assert read["fig2_spatial"]["seed"].values.tolist() == [0, 2] and read["fig5_mnist"] is None
     assert errors.only(results, [7]) is None
+
+
+def test_all_seeds_of_all_results_are_read():
+    asked = range(spec("summary").sidecar["settings"]["seeds"])
+    for name in {name for names in errors.READ.values() for name in names}:
+        stored = store.read(paths.result_file(paths.RESULTS, "paper", name))
+        kept = errors.only(stored, asked)
+        assert kept is not None and kept["seed"].equals(stored["seed"]), name
