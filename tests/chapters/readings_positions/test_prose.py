@@ -139,11 +139,8 @@ def test_the_third_power_is_in_no_reading_sure():
 
 def test_with_three_layers_vector_networks_are_ahead_by_medians_in_some_of_their_kinds():
     """In Fig. 2; in appendix F with 16 active atoms or with top-down inference, and not otherwise."""
-    error = {
-        name: store.read(paths.result_file(paths.RESULTS, "paper", name))["mse_ood"].median("seed")
-        for name in ("fig2_spatial", "F_spatial")
-    }
-    fig2, own = (one - one.sel(model="factorised") for one in error.values())
+    errors = (shipped(name)["mse_ood"].median("seed") for name in ("fig2_spatial", "F_spatial"))
+    fig2, own = (one - one.sel(model="factorised") for one in errors)
     assert fig2.sel(model="vn_axes_3") < 0
     assert (own.sel(model=["vn_3_16", "vn_3_down", "vn_3_mix"]) < 0).all()
     assert (own.sel(model=["vn_3_8", "vn_3_4"]) > 0).all()
