@@ -28,8 +28,8 @@ def with_zero_baseline(frame: pd.DataFrame, values: Mapping[str, float]) -> pd.D
 
 
 def errors(results: xr.Dataset) -> Table:
-    """Errors, their ratio and peaks of each model, of the seeds that are `reported`; how many learned
-    nothing (see `failures`); and the errors of the zero baseline.
+    """Errors, their ratio and peaks of each model, of the seeds that are `reported`; how many did not
+    learn (see `failures`); and the errors of the zero baseline.
     """
     told = reported(results[["mse_id", "mse_ood", "zero_baseline_id", *PEAKS.values()]])
     quantities = {"ID test error": told["mse_id"], "OOD error": told["mse_ood"]}

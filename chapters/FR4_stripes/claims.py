@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.longer import lasting, twins
+from benchmarks.baselines.paired import over
 from benchmarks.spatial.claims import have_learned, settled
 from vnlib.book.evidence import bounded, detail, given, one, paper, scaled, select, within
 from vnlib.book.ledger import Decision, Part, claim
@@ -155,7 +156,8 @@ def stripes_compose(r: xr.Dataset) -> Decision:
     ]
 
     # With controls.
-    error = both("mse_ood", FEW) / r["zero_baseline_ood"].median("seed")
+    few = one(select(r[["mse_ood", "zero_baseline_ood"]], model=squares), diet=FEW)
+    error = over(few["mse_ood"], few["zero_baseline_ood"])
     ever, able = both("hit_ood", MOST), both("hit_id", MOST)
     first, without = (_by_layer(r, "tuning_rest", diet)[0] for diet in (FEW, ALONE))
     to_alone = (rough[FEW] / rough[ALONE]).median()

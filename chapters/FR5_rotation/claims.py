@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.paired import over
 from benchmarks.spatial.claims import settled
 from vnlib.book.evidence import detail, every, given, one, select, within
 from vnlib.book.ledger import Decision, Part, claim
@@ -29,14 +30,14 @@ def middle_of_gap(results: xr.Dataset) -> xr.Dataset:
 def _as_printed(r: xr.Dataset, said: str, digits: Sequence[int], share: float) -> list[Part]:
     """What the paper says, for some digits; `share` is what a blend must explain of the outputs."""
     r = select(r, digit=digits)
-    rest = middle_of_gap(r).median("seed")
+    rest = middle_of_gap(r)
     # Angles are evenly spaced and lie strictly between the ends of the gap.
     line = xr.DataArray(np.linspace(0, 1, r.sizes["gap_angle"] + 2)[1:-1], dims="gap_angle")
     bend = abs(r["weight"] - line).mean("gap_angle").median("seed")
     steps = r["ring_step"].sel(layer=HIDDEN_LAYERS).median("seed")
-    hump = (r["mse_ood"] / r["mse_id"]).median("seed")
-    explained = 1 - rest["rest_blend"] / rest["rest_mean"]
-    truth = rest["rest_blend"] / rest["rest_truth"]
+    hump = over(r["mse_ood"], r["mse_id"])
+    explained = 1 - over(rest["rest_blend"], rest["rest_mean"])
+    truth = over(rest["rest_blend"], rest["rest_truth"])
     even = f"{said}: steps of a hidden layer inside the gap over those outside"
     return [
         every(f"{said}: error in the gap over ID test error", ">=", 5, hump=hump),
@@ -62,7 +63,7 @@ def _as_printed(r: xr.Dataset, said: str, digits: Sequence[int], share: float) -
     figure="FR5-blend",
     statement="A network that draws a rotated digit fails inside the left-out angles: there it "
     "draws linear blends of the images at the two ends of the gap, while its layers stay smooth.",
-    terms="All are medians over seeds. The "
+    terms="All are medians over seeds, of ratios within seeds. The "
     "blend is the best convex one of the images at the two ends of the gap; in the middle half of "
     "the gap its rest is its squared distance from the output, and it explains a share of that of "
     "the mean training image. Its weight should be proportional to the angle. A step is the median "
@@ -70,13 +71,13 @@ def _as_printed(r: xr.Dataset, said: str, digits: Sequence[int], share: float) -
 )
 def blends_in_the_gap(r: xr.Dataset) -> Decision:
     def to_rival(digits: Sequence[int]) -> xr.DataArray:
-        rest = middle_of_gap(select(printed, digit=digits)).median("seed")
-        return rest["rest_blend"] / np.minimum(rest["rest_rotation"], rest["rest_null"])
+        rest = middle_of_gap(select(printed, digit=digits))
+        return over(rest["rest_blend"], np.minimum(rest["rest_rotation"], rest["rest_null"]))
 
     printed, wider = (one(r, model=name) for name in ("cnn", "cnn_4"))
     own, others = [PAPER_DIGIT], [d for d in printed["digit"].values if d != PAPER_DIGIT]
-    more = middle_of_gap(select(wider, digit=own)).median("seed")
-    to_rotation = more["rest_blend"] / more["rest_rotation"]
+    more = middle_of_gap(select(wider, digit=own))
+    to_rotation = over(more["rest_blend"], more["rest_rotation"])
     curves = select(wider[["curve_step", "curve_val"]], digit=own)
     rival = (
         "rest of the blend over that of the best single rotation, and over that of the best blend "

@@ -10,7 +10,7 @@ import xarray as xr
 from benchmarks.baselines.longer import lasting
 from benchmarks.spatial.astray import astray
 from benchmarks.spatial.claims import COMPOSES, MEDIANS, composing, have_learned
-from benchmarks.spatial.errors import middles, ratio
+from benchmarks.spatial.errors import middles, over, ratio
 from vnlib.book.evidence import (
     bounded,
     compared,
@@ -53,9 +53,8 @@ OWN = {
 
 def below(r: xr.Dataset, says: str, models: Sequence[str], others: Sequence[str]) -> Part:
     """The OOD error of each model is below that of its rival, or one model's below all others'."""
-    own, rivals = (middles(r, *names)["ood"] for names in (models, others))
-    numbers = tagged(own, "ood") | tagged(rivals, "ood")
-    return compared(f"OOD error of {says}", own.values, "<", rivals.values, **numbers)
+    numbers = tagged(middles(r, *models, *others)["ood"], "ood")
+    return compared(f"OOD error of {says}", over(r, "ood", models, others), "<", 1.0, **numbers)
 
 
 @claim(
@@ -71,13 +70,13 @@ def ranks(r: xr.Dataset) -> Decision:
     def copies(family: str, *models: str) -> list[Part]:
         alike = select(r["stream_similarity"], model=models[1:]).median("seed")
         ood = middles(r, *models)["ood"]
-        over = ood[1:].values / float(ood[0])
+        grown = over(r, "ood", models[1:], models[:1] * len(models[1:]))
         copied = Contrast(np.ravel(alike), ">=", 0.95, limit=1.0)
         says = f"{family}, |cosine| of two streams' images at ranks 2 and 3 ≥ 0.95"
         rank = f"{family}, OOD error at ranks 2 and 3 over rank 1's ≥ 0.5"
         return [
             paper(part(says, copied, **tagged(alike, "similarity")), "further streams are copies"),
-            part(rank, Contrast(over, ">=", 0.5), **tagged(ood, "ood")),
+            part(rank, Contrast(np.ravel(grown), ">=", 0.5), **tagged(ood, "ood")),
         ]
 
     default = ("default_1", "default_2", "default_3")
@@ -108,11 +107,10 @@ def ranks(r: xr.Dataset) -> Decision:
 )
 @lasting
 def depths(r: xr.Dataset) -> Decision:
-    def gain(says: str, *models: str) -> Part:
-        ood = middles(r, *models)["ood"]
-        one, two, three = np.log(ood.values)
-        most = np.maximum(one - two, one - three)
-        share = (one - two) / most if most > 0 else np.nan
+    def gain(says: str, one: str, *deeper: str) -> Part:
+        gains = np.log(over(r, "ood", [one], deeper).values)
+        most = gains.max()
+        share = gains[0] / most if most > 0 else np.nan
         some = compared(
             f"OOD error of the better of 2 and 3 layers over that of 1, {says} < 1",
             np.exp(-most),
@@ -161,13 +159,17 @@ def encodings(r: xr.Dataset) -> Decision:
     def parts(kind: str, says: str, tag: str, *models: str) -> list[Part]:
         found = []
         for model in models:
-            one = middles(r, *names[model])[kind]
+            bump, *_, long, short = names[model]
+            m = middles(r, bump, long, short)[kind]
+            better = long if m[1] <= m[2] else short
             text = f"{says} of {LABELS[model]} with the better Fourier code over that with the bump < 1"
-            helped = compared(text, one[-2:].min(), "<", one[0], **tagged(one[[0, -2, -1]], tag))
+            helped = compared(text, over(r, kind, [better], [bump]), "<", 1.0, **tagged(m, tag))
             found.append(given(helped, fourier[model]))
-        sae = middles(r, *names["sae"])[kind]
-        wide = Contrast(np.ravel(sae.max(skipna=False) / sae.min()), ">=", 5.0)
-        spread = part(f"largest {says} of the SAE over the least ≥ 5", wide, **tagged(sae, tag))
+        m = middles(r, *names["sae"])[kind]
+        most, least = (str(find("model").item()) for find in (m.idxmax, m.idxmin))
+        apart = over(r, kind, [most], [least]).where(m.notnull().all())
+        wide = Contrast(np.ravel(apart), ">=", 5.0)
+        spread = part(f"largest {says} of the SAE over the least ≥ 5", wide, **tagged(m, tag))
         return [*found, given(spread, need["sae"])]
 
     keeps = every(
@@ -220,11 +222,11 @@ def sharp(r: xr.Dataset) -> Decision:
 )
 @lasting
 def ring(r: xr.Dataset) -> Decision:
-    cnn, full = middles(r, "cnn_ring"), middles(r, "full_ring")
+    cnn = middles(r, "cnn_ring")
     if not (each := ratio(r).sel(model="cnn_ring").dropna("seed")).size:
         raise KeyError("the errors of cnn_ring")
     seeds = {"cnn_ring.ratio_min": each}
-    far = Contrast(np.ravel(cnn["ood"].values / full["ood"].values), ">=", 10.0)
+    far = Contrast(np.ravel(over(r, "ood", ["cnn_ring"], ["full_ring"])), ">=", 10.0)
     keeps = composing(r, "the full 2D VN composes", "full_ring")
     by_hand = "the hand-factorised decoder, without VN learning, does not compose"
     need = have_learned(r, "the CNN", "cnn_ring")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import xarray as xr
 
 from benchmarks.baselines.longer import lasting
+from benchmarks.baselines.paired import over
 from vnlib.book.evidence import bounded, compared, detail, one, scaled, select
 from vnlib.book.ledger import Decision, Part, claim
 
@@ -106,6 +107,8 @@ def _falls(says: str, values: xr.DataArray, tag: str, sign: int = 1) -> Part:
     """That values of the capped network fall (-1: grow) from layer to layer."""
     middle = values.median("seed")
     numbers = {f"capped.{tag}_{n}": middle.sel(layer=n) for n in middle["layer"].values}
-    later, before = middle.isel(layer=slice(1, None)), middle.isel(layer=slice(-1))
+    later, before = (
+        values.isel(layer=some).drop_vars("layer") for some in (slice(1, None), slice(-1))
+    )
     than = "<" if sign > 0 else ">"
-    return compared(f"{says} from layer to layer", later, than, before.values, **numbers)
+    return compared(f"{says} from layer to layer", over(later, before), than, 1.0, **numbers)

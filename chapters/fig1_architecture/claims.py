@@ -5,8 +5,9 @@ from __future__ import annotations
 import xarray as xr
 
 from benchmarks.baselines.longer import lasting
+from benchmarks.baselines.paired import over
 from vnlib.book.evidence import bounded, compared, part, scaled
-from vnlib.book.ledger import Decision, claim
+from vnlib.book.ledger import Decision, Part, claim
 
 
 @claim(
@@ -18,16 +19,16 @@ from vnlib.book.ledger import Decision, claim
     statement="A layer is a library of rank-1 atoms; for each input, sparse inference picks a "
     "few of them, and they compose an operator of low rank for that input alone.",
     terms="On test digits: medians over digits or pairs of them, of atoms in use means over digits, "
-    "then medians over seeds; untrained atoms are normalised training digits.",
+    "then medians over seeds, of ratios within seeds where two are compared; untrained atoms are normalised training digits.",
 )
 @lasting
 def architecture(r: xr.Dataset) -> Decision:
     active, rank = (r[name].median("digit").median("seed") for name in ("active_share", "rank"))
     overlap = r["pair_overlap"].median("pair").median("seed")
     share = rank / r["rank_limit"].max()
-    n, n_before = r["active"].mean("digit").median("seed"), r["untrained_active"].median("seed")
     means = ("mse", "untrained_mse", "pca_mse", "explained")
-    mse, before, mse_pca, power = (r[name].median("seed") for name in means)
+    mse, before, mse_pca, power = (r[name] for name in means)
+    n, n_before = r["active"].mean("digit"), r["untrained_active"]
     possible = (r["rank"] <= r["active"]).all()
     fewer, less = (
         "fewer atoms active than untrained",
@@ -39,13 +40,21 @@ def architecture(r: xr.Dataset) -> Decision:
         bounded("rank of W(x) over the largest its shape allows", "<=", 0.5, rank_share=share)
         & part("never above the number of active atoms", possible, rank_median=rank),
         scaled(
-            bounded("share of the input's power in the code", ">=", 0.9, explained=power), limit=1
+            bounded(
+                "share of the input's power in the code", ">=", 0.9, explained=power.median("seed")
+            ),
+            limit=1,
         ),
         bounded("overlap of two digits' supports (Jaccard)", "<", 0.5, support_overlap=overlap),
     ]
+
+    def fewer_than(says: str, own: xr.DataArray, other: xr.DataArray, *names: str) -> Part:
+        told = zip(names, (own.median("seed"), other.median("seed")), strict=True)
+        return compared(says, over(own, other), "<", 1.0, **dict(told))
+
     controls = [
-        compared(fewer, n, "<", n_before, atoms=n, atoms_untrained=n_before),
-        compared(less, mse, "<", before, mse=mse, mse_untrained=before),
-        compared(below, mse, "<", mse_pca, mse_pca=mse_pca),
+        fewer_than(fewer, n, n_before, "atoms", "atoms_untrained"),
+        fewer_than(less, mse, before, "mse", "mse_untrained"),
+        fewer_than(below, mse, mse_pca, "mse", "mse_pca"),
     ]
     return Decision(parts, [*parts, *controls])

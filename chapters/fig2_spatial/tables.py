@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.longer import once
-from benchmarks.spatial.errors import ratio
+from benchmarks.spatial.errors import ratio, reported
 from benchmarks.spatial.tables import errors, extent, gains, lengthened, unsettled
 from vnlib.plots.frames import in_groups
 from vnlib.plots.statistics import short, texts
@@ -55,7 +55,7 @@ def condition(sigma: float, positions: int = 28) -> float:
 
 def widths(of_f: xr.Dataset) -> dict[str, str]:
     """OOD errors of App. F's decoders at two widths of the bump, and the conditioning of codes."""
-    error = of_f["mse_ood"]
+    error = reported(of_f)["mse_ood"]
     names = {"factorised": "factorised", "vn-1": "vn_1", "vn-3": "vn_3"}
     wide = {"factorised": "factorised", "vn_1": "vn_1_8", "vn_3": "vn_3_8"}
     asked = {*wide.values(), *(f"{name}_sharp" for name in names.values())}

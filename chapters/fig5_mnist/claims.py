@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.longer import lasting
+from benchmarks.baselines.paired import over
 from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
 from vnlib.book.evidence import (
     bounded,
@@ -45,7 +46,8 @@ WHERE = "in the two sets of {} where it errs most"
 LARGER = ", of more atoms than an image has pixels"
 TERMS = (
     "The AE is matched with VN-1L on ID error, the k-sparse AE on active units. Growth is a "
-    "model's error over its own error on ID. Errors are medians over seeds, their means over sets "
+    "model's error over its own error on ID. Errors are medians over seeds, of ratios within seeds where "
+    "two are compared, their means over sets "
     "are geometric; {} sets lie outside."
 )
 
@@ -68,8 +70,17 @@ class _Benchmark:
         return self.seeds(model, reading).median("seed")
 
     def over(self, model: str, other: str = "vn_1", reading: str = "own") -> xr.DataArray:
-        """A model's errors over another's (set)."""
-        return self.error(model, reading) / self.error(other)
+        """A model's errors over another's (set), within seeds."""
+        return over(self.seeds(model, reading), self.seeds(other))
+
+    def growth(self, model: str, reading: str = "own") -> xr.DataArray:
+        """A model's errors over its own on ID (seed, set)."""
+        found = self.seeds(model, reading)
+        return found / found.isel(set=0, drop=True)
+
+    def shares(self, model: str) -> xr.DataArray:
+        """A model's errors over the signals' power (seed, set)."""
+        return self.seeds(model) / self.seeds("zero_baseline")
 
     def matched(self) -> list[Part]:
         """That the AE is matched, and VN-1L below it."""
@@ -101,8 +112,8 @@ class _Benchmark:
 
     def outside(self, model: str, other: str, *, relative: bool = False) -> xr.DataArray:
         """A model's error, or growth, over another's in the sets outside."""
-        over = self.over(model, other)
-        return (over / over[0] if relative else over)[1:]
+        grown = over(self.growth(model), self.growth(other)) if relative else None
+        return (self.over(model, other) if grown is None else grown)[1:]
 
     def fivefold(
         self,
@@ -168,10 +179,11 @@ def _mean(errors: xr.DataArray) -> xr.DataArray:
     return np.exp(np.log(errors[1:]).mean("set"))
 
 
-def _rises(errors: xr.DataArray) -> np.ndarray:
+def _rises(errors: xr.DataArray) -> xr.DataArray:
     """The ratios of errors of successive sets of all ladders."""
     less, more = zip(*(pair for ladder in LADDERS for pair in pairwise(ladder)), strict=True)
-    return errors.sel(set=list(more)).values / errors.sel(set=list(less)).values
+    before, after = (errors.sel(set=list(names)).drop_vars("set") for names in (less, more))
+    return over(after, before)
 
 
 @claim(
@@ -191,9 +203,9 @@ def decide_digits(r: xr.Dataset) -> Decision:
     """VN-F5a."""
     b = _Benchmark(r, "digits")
     shares = {f"{m}.id_share": b.over(m, "zero_baseline")[0] for m in (*VNS, *AES)}
-    ae = b.error("ae")
+    ae = b.growth("ae").median("seed")
     families = {
-        f"{name.replace('/', '_')}.ae_growth": _mean(ae.sel(set=["id", *sets]) / ae[0])
+        f"{name.replace('/', '_')}.ae_growth": _mean(ae.sel(set=["id", *sets]))
         for name, sets in FAMILIES["digits"].items()
         if name != ID
     }
@@ -245,14 +257,14 @@ def decide_digits(r: xr.Dataset) -> Decision:
 def decide_motions(r: xr.Dataset) -> Decision:
     """VN-F5b."""
     b = _Benchmark(r, "motions", "m_")
-    ids = [float(b.error(m)[0]) for m in (*VNS, *AES)]
-    rises = {f"{m}.least_rise": _rises(b.error(m)) for m in AES}
-    shares = {m: b.over(m, "zero_baseline") for m in (*VNS, *AES)}
-    relative = {f"{m}.least_relative_rise": _rises(shares[m]) for m in AES}
-    beyond = {f"{m}.growth_vs_power": (shares[m] / shares[m][0])[1:] for m in VNS}
-    searched = _mean(b.error("vn_1") / b.error("ae", "searched"))
-    top, ae = b.error("vn_3", "top"), b.error("ae")
-    strict = _mean(top / top[0] / (ae / ae[0]))
+    ids = {m: float(b.error(m)[0]) for m in (*VNS, *AES)}
+    most, least = (pick(ids, key=ids.__getitem__) for pick in (max, min))
+    rises = {f"{m}.least_rise": _rises(b.seeds(m)) for m in AES}
+    relative = {f"{m}.least_relative_rise": _rises(b.shares(m)) for m in AES}
+    blank = b.growth("zero_baseline")
+    beyond = {f"{m}.growth_vs_power": over(b.growth(m), blank)[1:] for m in VNS}
+    searched = _mean(over(b.seeds("vn_1"), b.seeds("ae", "searched")))
+    strict = _mean(over(b.growth("vn_3", "top"), b.growth("ae")))
     alike = "largest ID error of VN-1L, VN-3L and both AEs over the least"
     rungs = "errors of both AEs over those one rung below"
     far = "error of VN-1L over the AE's for all moves, of three digits at step 2 and one at step 3"
@@ -262,7 +274,7 @@ def decide_motions(r: xr.Dataset) -> Decision:
     optimised = "mean error of VN-1L over the AE's with each signal's code optimised"
     from_top = "mean growth of VN-3L, read from its top layer, over the AE's"
     parts = [
-        bounded(alike, "<=", 1.5, id_ratio=max(ids) / min(ids)),
+        bounded(alike, "<=", 1.5, id_ratio=b.over(most, least)[0]),
         bounded(rungs, ">", 1, **rises),
         *map(detail, b.below_aes("growth", "growth_vs", relative=True)),
         *b.below_aes("error", "vs", relative=False),

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.spatial.claims import settled
-from benchmarks.spatial.errors import learned, middles, reported
+from benchmarks.spatial.errors import learned, middles, over, reported
 from benchmarks.spatial.settling import late_gain
 
 
@@ -31,6 +31,29 @@ def test_trainings_have_settled_where_the_median_seed_has():
 def test_a_run_that_draws_nothing_has_not_learned():
     found = xr.Dataset({"mse_id": ("seed", [0.4, 0.6, 1.0]), "zero_baseline_id": 1.0})
     assert learned(found).values.tolist() == [True, False, False]
+
+
+def test_a_run_is_stuck_where_other_starts_of_its_model_are_not():
+    ids = [[1e-3, 0.04, 0.2], [0.01, 0.1, 0.4], [0.2, 0.3, 0.45]]
+    found = xr.Dataset({"mse_id": (("model", "seed"), ids), "zero_baseline_id": 1.0})
+    assert learned(found).values.tolist() == [[True, True, False], [True] * 3, [True] * 3]
+
+
+def test_errors_are_compared_in_the_seeds_of_which_both_models_learned():
+    dims = ("model", "seed")
+    found = xr.Dataset(
+        {
+            "mse_id": (dims, [[0.1, 0.1, 0.9], [0.1, 0.1, 0.1], [0.1, 0.9, 0.1]]),
+            "mse_ood": (dims, [[1.0, 4.0, 9.0], [2.0, 2.0, 2.0], [4.0, 5.0, 6.0]]),
+            "zero_baseline_id": (dims, np.ones((3, 3))),
+            "zero_baseline_ood": (dims, np.ones((3, 3))),
+        },
+        {"model": ["a", "b", "c"], "seed": range(3)},
+    )
+    assert over(found, "ood", ["a"], ["b", "c"]).values.tolist() == [1.25, 0.25]
+    assert over(found, "ood", ["a", "b"], ["b", "c"]).values.tolist() == pytest.approx(
+        [1.25, 5 / 12]
+    )
 
 
 def test_a_run_that_draws_nothing_is_in_no_median_unless_none_draws():

@@ -11,7 +11,7 @@ import xarray as xr
 from glued import number
 from IPython.display import HTML
 
-from benchmarks.spatial.errors import of_learned
+from benchmarks.spatial.errors import middles, of_learned
 from chapters.F_spatial import figures, tables
 from vnlib.book import paths, store
 from vnlib.plots.statistics import short
@@ -104,8 +104,7 @@ def test_what_was_not_computed_is_said(make):
 
 def test_numbers_are_those_of_the_results():
     found = tables.numbers(RESULTS, SELECTION)
-    one = RESULTS.sel(model="full_ring")
-    left = 100 * float((one["mse_ood"] / one["zero_baseline_ood"]).median())
+    left = 100 * middles(RESULTS, "full_ring")["of_zero"].item()
     assert number(found["appF-remains-full-ring"]) == number(f"{short(left)} %")
     assert found["appF-widest"].startswith("VN-2L")
     assert "VN-1L per axis, Fourier-7" in found["appF-edges"].split("; ")

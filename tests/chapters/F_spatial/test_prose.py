@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import xarray as xr
 
 from benchmarks.baselines.longer import longer, once
-from benchmarks.spatial.errors import DRAWS, learned, middles, ratio
+from benchmarks.spatial.errors import DRAWS, learned, middles, of_learned, ratio
 from benchmarks.spatial.tables import lengthened
 from chapters.F_spatial import tables
 from vnlib.book import paths, store
@@ -31,7 +32,7 @@ def ood(results) -> dict[str, float]:
 
 
 def paired(results, model: str, other: str):
-    error = results["mse_ood"]
+    error = of_learned(results)["mse_ood"]
     found = over_seeds(error.sel(model=model) / error.sel(model=other))
     return float(found["low"]), float(found["high"])
 
@@ -92,11 +93,14 @@ def test_one_number_per_axis_draws_nothing_at_a_ratio_near_one(results):
 
 def test_sharp_bumps(results, twice, ood):
     assert middles(results, "full_sharp")["ratio"] < 3
-    exact = ("vn_2_sharp", "vn_3_sharp", "factorised_sharp")
-    assert max(ood[m] for m in exact) < ood["full_sharp"] < ood["vn_1_sharp"]
-    for other in exact:
-        for one in (results, twice):
-            assert paired(one, "full_sharp", other)[0] > 1, other
+    for other in ("vn_3_sharp", "factorised_sharp"):
+        assert paired(results, "full_sharp", other)[0] > 100, other
+    assert paired(results, "full_sharp", "vn_1_sharp")[1] < 1
+    assert paired(twice, "full_sharp", "vn_1_sharp")[1] > 1, "undecided after twice the updates"
+    each = of_learned(results)["mse_ood"]
+    two = (each.sel(model="full_sharp") / each.sel(model="vn_2_sharp")).dropna("seed")
+    assert two.min() < 0.3 and two.max() > 1e6 and two.sizes["seed"] == 14
+    assert (of_learned(twice)["mse_ood"].sel(model="vn_2_sharp").pipe(np.log10).std() > 2).all()
 
 
 def test_on_the_ring_the_factorised_decoder_is_as_low_as_the_vector_networks(ood):
@@ -188,13 +192,10 @@ def test_twice_the_updates_turn_orders_round(results, twice):
     assert alike[0].sel(model="vn_rank_2") > alike[0].sel(model="factorised_2")
 
 
-def test_single_runs_go_astray(results):
-    left = results["mse_ood"] / results["zero_baseline_ood"]
-    assert (left.sel(model=["full_sharp", "factorised_sharp"]) > 1).sum("seed").values.tolist() == [
-        2,
-        1,
-    ]
-    between = (left.sel(model=["full_scattered", "factorised_scattered"]) > 1).sum("seed")
-    assert between.values.tolist() == [2, 1]
-    ring = left.sel(model="full_ring")
-    assert int((ring > 0.25).sum()) == 2 and int((ring < 1e-3).sum()) == 14
+def test_single_runs_fail(results):
+    failed = (~learned(results)).sum("seed").to_series()
+    tasks = "sharp", "scattered", "ring"
+    assert [failed[f"full_{task}"] for task in tasks] == [2, 2, 2]
+    assert [failed[f"factorised_{task}"] for task in tasks] == [1, 1, 0]
+    left = (results["mse_ood"] / results["zero_baseline_ood"]).where(learned(results))
+    assert left.sel(model="full_ring").max() < 1e-3

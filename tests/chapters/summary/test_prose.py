@@ -76,7 +76,7 @@ def test_orders_in_the_prose_are_those_that_are_tested():
 def test_errors_are_those_that_their_own_chapters_state(found, tables):
     """The summary reads results by itself; the chapters' tables must say the same of them."""
     drawn = spatial.middles(found["fig2_spatial"])
-    of_zero = (drawn["ood"] / drawn["zero"]).to_series()
+    of_zero = drawn["of_zero"].to_series()
     for key, model in (("vn_full", "vn_full"), ("flat", "vn_flat"), ("cnn", "cnn4")):
         own = float(middle(tables["positions"], key, errors.OOD)[0])
         assert own == pytest.approx(of_zero[model], rel=1e-6)
