@@ -261,8 +261,8 @@ def decide_motions(r: xr.Dataset) -> Decision:
     most, least = (pick(ids, key=ids.__getitem__) for pick in (max, min))
     rises = {f"{m}.least_rise": _rises(b.seeds(m)) for m in AES}
     relative = {f"{m}.least_relative_rise": _rises(b.shares(m)) for m in AES}
-    blank = b.growth("zero_baseline")
-    beyond = {f"{m}.growth_vs_power": over(b.growth(m), blank)[1:] for m in VNS}
+    power_grows = b.growth("zero_baseline")
+    beyond = {f"{m}.growth_vs_power": over(b.growth(m), power_grows)[1:] for m in VNS}
     searched = _mean(over(b.seeds("vn_1"), b.seeds("ae", "searched")))
     strict = _mean(over(b.growth("vn_3", "top"), b.growth("ae")))
     alike = "largest ID error of VN-1L, VN-3L and both AEs over the least"
