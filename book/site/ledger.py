@@ -51,7 +51,7 @@ def judge(
     row = {key: getattr(one, key) for key in keys}
     row |= {"verdict": None if one.definition else NOT_TESTABLE, "verdict_controls": None}
     row |= {"missing": "", "numbers": {}}
-    results = results if results is None else claims.known(results)
+    results = results if results is None else one.of_all(claims.known(results))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the median of runs that there are not
         decision = claims.decided(one, results)

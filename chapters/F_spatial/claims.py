@@ -10,7 +10,7 @@ import xarray as xr
 from benchmarks.baselines.longer import lasting
 from benchmarks.spatial.astray import astray
 from benchmarks.spatial.claims import COMPOSES, MEDIANS, composing, have_learned
-from benchmarks.spatial.errors import middles, over, ratio
+from benchmarks.spatial.errors import middles, of_all, over, ratio
 from vnlib.book.evidence import (
     bounded,
     compared,
@@ -59,6 +59,7 @@ def below(r: xr.Dataset, says: str, models: Sequence[str], others: Sequence[str]
 
 @claim(
     id="VN-T1",
+    of_all=of_all,
     source="VN App. F, Table 1",
     figure="appF-rank",
     statement="Factorised decoders of rank R, trained on images of rank 1, collapse to rank 1: "
@@ -98,6 +99,7 @@ def ranks(r: xr.Dataset) -> Decision:
 
 @claim(
     id="VN-T2",
+    of_all=of_all,
     source="VN App. F, Table 2",
     figure="appF-depth",
     statement="Depth 2 has most of the gain over depth 1; sparser codes (K = 8 against 16) "
@@ -138,6 +140,7 @@ def depths(r: xr.Dataset) -> Decision:
 
 @claim(
     id="VN-T3",
+    of_all=of_all,
     source="VN App. F, Table 3",
     figure="appF-encodings",
     statement="Fourier codes help every model; the sparse autoencoder is very sensitive to the "
@@ -193,6 +196,7 @@ def encodings(r: xr.Dataset) -> Decision:
 
 @claim(
     id="VN-T4",
+    of_all=of_all,
     source="VN App. F, Table 4",
     figure="appF-sharp",
     statement="Sharper bumps: the full 2D VN keeps its ratio, and is more exact than the "
@@ -215,6 +219,7 @@ def sharp(r: xr.Dataset) -> Decision:
 
 @claim(
     id="VN-F-ann",
+    of_all=of_all,
     source="VN App. F, annular holdout",
     figure="appF-ring",
     statement="With a ring held out the full 2D VN's error stays low, and the CNN's is high.",
@@ -251,6 +256,7 @@ def ring(r: xr.Dataset) -> Decision:
 
 @claim(
     id="VN-F-em",
+    of_all=of_all,
     source="VN App. F, emergent factorization",
     figure="appF-ladder",
     statement="Built-in parts can be taken away one by one (a loss per axis, then none, then one "
@@ -271,6 +277,7 @@ def ladder(r: xr.Dataset) -> Decision:
 
 @claim(
     id="VN-F-ent",
+    of_all=of_all,
     source="VN App. F, entangled input",
     figure="appF-entangled",
     statement="Image in, image out: every model solves the task, since composing becomes copying.",

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from benchmarks.spatial.errors import able
+from benchmarks.spatial.errors import DRAWS
 
 LONGER = "_longer"  # what the names of tasks with more training end with
 LEAST = 1e-6  # of the zero baseline's error: what is lower counts as that
@@ -103,7 +103,7 @@ def _points(
         (results[f"mse_{part}"] / results[f"zero_baseline_{part}"]).clip(min=LEAST)
         for part in ("id", "ood")
     )
-    drew = able(id_)
+    drew = id_ <= DRAWS
     values: dict[str, Any] = dict(measures) | {"id": np.log10(id_), "ood": np.log10(ood)}
     values["ratio"] = np.log10(ood / id_)
     medians = {

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from benchmarks.spatial.errors import learned
+from benchmarks.spatial.errors import DRAWS
 from chapters.beyond_law.points import ERRORS, MEASURES
 from chapters.beyond_law.relation import explained, explained_intervals, interval, rank, within
 from vnlib.plots.statistics import texts
@@ -93,7 +93,7 @@ def least(points: pd.DataFrame, results: xr.Dataset) -> xr.DataArray:
     own = points.loc[points.loc[points["rendering"] < LOW, "ood"].idxmin()]
     one = results.sel(model=own["decoder"], task=own["condition"])
     error = one["mse_ood"] / one["zero_baseline_ood"]
-    return error.where(learned(one))
+    return error.where(one["mse_id"] / one["zero_baseline_id"] <= DRAWS)
 
 
 def numbers(found: pd.DataFrame, points: pd.DataFrame, results: xr.Dataset) -> dict[str, str]:

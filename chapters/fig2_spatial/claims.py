@@ -8,7 +8,7 @@ import xarray as xr
 from benchmarks.baselines.longer import lasting, twins
 from benchmarks.spatial.astray import astray
 from benchmarks.spatial.claims import COMPOSES, MEDIANS, composing, have_learned, settled
-from benchmarks.spatial.errors import middles, of_learned, over, ratio
+from benchmarks.spatial.errors import middles, of_all, of_learned, over, ratio
 from vnlib.book.evidence import compared, detail, every, given, part, refuted, select, tagged
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
@@ -79,6 +79,7 @@ def task(r: xr.Dataset) -> Decision:
 
 @claim(
     id="VN-F2b",
+    of_all=of_all,
     source="VN Fig. 2b",
     figure="fig2-maps",
     statement="Error maps: CNN and VAE decoders fail inside the hold-out; a hand-factorised "
@@ -99,6 +100,7 @@ def error_maps(r: xr.Dataset) -> Decision:
 
 @claim(
     id="VN-F2c",
+    of_all=of_all,
     source="VN Fig. 2c",
     figure="fig2-scatter",
     statement="ID against OOD error: the VN has both the strongest ID and a low OOD error; the "
@@ -138,6 +140,7 @@ def id_against_ood(r: xr.Dataset) -> Decision:
 
 @claim(
     id="VN-F2d",
+    of_all=of_all,
     source="VN Fig. 2d",
     figure="fig2-depth",
     statement="With depth the CNN's OOD/ID ratio gets worse, the VN's slightly better.",

@@ -35,10 +35,8 @@ def part(says: str, holds: bool | xr.DataArray | Contrast, **numbers: Value) -> 
     """
     found = {}
     for name, value in numbers.items():
-        if isinstance(value, xr.DataArray) and value.ndim:
-            found |= tagged(value, name)
-        else:
-            found[name] = float(value)
+        several = isinstance(value, xr.DataArray) and value.ndim
+        found |= tagged(value, name) if several else {name: float(value)}
     if not isinstance(holds, Contrast):
         return Part(says, bool(np.all(holds)), found, (Contrast(np.ravel(holds)),))
     passes = TESTS[holds.sign][0](holds.values, holds.bound)

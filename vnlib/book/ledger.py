@@ -82,7 +82,8 @@ class Decision:
 class Claim:
     """One claim: `statement` in our words, `terms` what its rule's words mean, `decide` the rule on
     the results of `reads` and its `parts`; `cases` are dimensions of test cases in them, `means` the
-    averages over cases: of which errors, where. A `definition` of our own task, or a theorem, is no claim.
+    averages over cases: of which errors, where; `of_all` adds to results what all seeds tell, before some
+    are left out. A `definition` of our own task, or a theorem, is no claim.
     """
 
     id: str
@@ -96,6 +97,7 @@ class Claim:
     parts: Sequence[str] = ()
     cases: Sequence[str] = ()
     means: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    of_all: Callable[[xr.Dataset], xr.Dataset] = lambda results: results
     definition: bool = False
 
     @property

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.spatial.claims import settled
-from benchmarks.spatial.errors import learned, middles, over, reported
+from benchmarks.spatial.errors import learned, middles, of_all, over, reported
 from benchmarks.spatial.settling import late_gain
 
 
@@ -37,6 +37,10 @@ def test_a_run_is_stuck_where_other_starts_of_its_model_are_not():
     ids = [[1e-3, 0.04, 0.2], [0.01, 0.1, 0.4], [0.2, 0.3, 0.45]]
     found = xr.Dataset({"mse_id": (("model", "seed"), ids), "zero_baseline_id": 1.0})
     assert learned(found).values.tolist() == [[True, True, False], [True] * 3, [True] * 3]
+    alone = found.isel(seed=[2])
+    assert learned(alone).values.ravel().tolist() == [True] * 3, "nothing is known of other starts"
+    assert learned(of_all(found).isel(seed=[2])).values.ravel().tolist() == [False, True, True]
+    assert "least_id" not in of_all(xr.Dataset({"other": ("seed", [1.0])}))
 
 
 def test_errors_are_compared_in_the_seeds_of_which_both_models_learned():
