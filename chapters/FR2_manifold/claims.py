@@ -298,8 +298,7 @@ def _warping_with_controls(r: xr.Dataset) -> list[Part]:
     decoders = learned + _models(r, "vn")["vn"]
     F, ood = last["F"].sel(model=decoders, weights="trained"), error(runs, "ood", decoders)
     order = spearman(F.sel(model=learned).values, ood.sel(model=learned).values)
-    zero = r["zero_baseline_ood"].sel(model=decoders)
-    of_zero = runs["mse_ood"].sel(weights="trained", model=decoders) / zero
+    of_zero = (runs["mse_ood"] / r["zero_baseline_ood"]).sel(weights="trained", model=decoders)
     composes = of_zero.median("seed") <= 0.05
     lowest, highest = float(F.where(composes).min()), float(F.where(~composes).max())
     spread = {"spread_inside": inside, "spread_around": around, "spread_random": random}

@@ -88,7 +88,7 @@ def test_the_order_of_small_errors_flips_with_the_width_of_the_bump(results, of_
         assert (late["low"] > 1) == (end == "sharp") and late["high"] > 1
         own = own.replace("1", "3", 1)
         late = over_seeds((error.sel(model=own) / error.sel(model=other)).dropna("seed"))
-        assert (late["high"] < 1) == (end == "8") and late["low"] < 1
+        assert late["low"] < 1 < late["high"]
     failed = (~learned(of_f)).sum("seed")
     assert failed.sel(model=["factorised_sharp", "vn_1_sharp", "vn_1_8"]).values.tolist() == [
         1,
