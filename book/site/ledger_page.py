@@ -81,8 +81,8 @@ def ledger(found: Mapping, profile: str) -> str:
         "differences and counts on a dashed axis, which ends with their own largest margin. "
         "The bound stands in the middle, in the grey band in which values count as equal to it; "
         "right of it is the side that the statement wants. An arrowhead says that the "
-        "interval goes on. Where several values must keep their bounds, that nearest to failing "
-        "is shown.",
+        "interval goes on. Where several values must keep their bounds, that which decides is shown: of those "
+        "that fail the surest, else the one whose interval is nearest to failing.",
         "",
         "A claim is *reproduced* if all its core statements hold, *partly* if some hold and some fail, *not "
         "reproduced* if some fail and none holds or may hold, and otherwise *undecided*. Details "
