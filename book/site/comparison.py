@@ -86,6 +86,7 @@ def _spread(folder: Path, name: str, says: str, key: tuple) -> float:
     results = ledger.results_of(claim, folder)
     if results is None:
         return np.nan
+    results = claim.of_all(results)
     for seed in range(results.sizes.get("seed", 0)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # means of nothing, where a seed lacks a model

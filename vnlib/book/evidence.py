@@ -35,8 +35,10 @@ def part(says: str, holds: bool | xr.DataArray | Contrast, **numbers: Value) -> 
     """
     found = {}
     for name, value in numbers.items():
-        several = isinstance(value, xr.DataArray) and value.ndim
-        found |= tagged(value, name) if several else {name: float(value)}
+        if isinstance(value, xr.DataArray) and value.ndim:
+            found |= tagged(value, name)
+        else:
+            found[name] = float(value)
     if not isinstance(holds, Contrast):
         return Part(says, bool(np.all(holds)), found, (Contrast(np.ravel(holds)),))
     passes = TESTS[holds.sign][0](holds.values, holds.bound)
@@ -130,8 +132,7 @@ def tagged(values: Mapping[str, float] | xr.DataArray, tag: str) -> dict[str, fl
 
 def count(so: xr.DataArray, *values: xr.DataArray) -> xr.DataArray:
     """How often something is so; NaN where one of the values that tell it is."""
-    found = so.sum()
-    return found if all(value.notnull().all() for value in values) else found * np.nan
+    return so.sum() if all(one.notnull().all() for one in values) else so.sum() * np.nan
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:

@@ -82,8 +82,7 @@ class Decision:
 class Claim:
     """One claim: `statement` in our words, `terms` what its rule's words mean, `decide` the rule on
     the results of `reads` and its `parts`; `cases` are dimensions of test cases in them, `means` the
-    averages over cases: of which errors, where; `of_all` adds to results what all seeds tell, before some
-    are left out. A `definition` of our own task, or a theorem, is no claim.
+    averages over cases: of which errors, where; `of_all` adds what all seeds tell. A `definition` is no claim.
     """
 
     id: str
