@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.baselines.longer import longer, once
+from benchmarks.spatial import errors
 from benchmarks.spatial.errors import DRAWS, learned, middles, of_learned, ratio
 from benchmarks.spatial.tables import lengthened
 from chapters.F_spatial import tables
@@ -91,7 +92,7 @@ def test_one_number_per_axis_draws_nothing_at_a_ratio_near_one(results):
     assert (left > 0.9).all() and (ratio(scalar).median("seed") < 1.4).all()
 
 
-def test_sharp_bumps(results, twice, ood):
+def test_sharp_bumps(results, twice):
     assert middles(results, "full_sharp")["ratio"] < 3
     for other in ("vn_3_sharp", "factorised_sharp"):
         assert paired(results, "full_sharp", other)[0] > 100, other
@@ -99,8 +100,12 @@ def test_sharp_bumps(results, twice, ood):
     assert paired(twice, "full_sharp", "vn_1_sharp")[1] > 1, "undecided after twice the updates"
     each = of_learned(results)["mse_ood"]
     two = (each.sel(model="full_sharp") / each.sel(model="vn_2_sharp")).dropna("seed")
-    assert two.min() < 0.3 and two.max() > 1e6 and two.sizes["seed"] == 14
-    assert (of_learned(twice)["mse_ood"].sel(model="vn_2_sharp").pipe(np.log10).std() > 2).all()
+    assert two.sizes["seed"] == 14 and (two > 1).sum() == 11
+    single = each.sel(model="vn_2_sharp")
+    assert np.log10(single.max() / single.min()) > 9, "ten decades"
+    for one in (results, twice):
+        every = one["mse_ood"].sel(model="full_sharp") / one["mse_ood"].sel(model="vn_2_sharp")
+        assert every.sizes["seed"] == 16 and float(over_seeds(every)["low"]) > 1
 
 
 def test_on_the_ring_the_factorised_decoder_is_as_low_as_the_vector_networks(ood):
@@ -199,3 +204,22 @@ def test_single_runs_fail(results):
     assert [failed[f"factorised_{task}"] for task in tasks] == [1, 1, 0]
     left = (results["mse_ood"] / results["zero_baseline_ood"]).where(learned(results))
     assert left.sel(model="full_ring").max() < 1e-3
+
+
+def test_what_is_said_of_runs_that_are_stuck(monkeypatch):
+    """In the reasons of changed rules: how many there are, and that the factor is not delicate."""
+    every = store.read(paths.result_file(paths.RESULTS, "paper", "F_spatial"))
+    of_zero = every["mse_id"] / every["zero_baseline_id"]
+    stuck = ~learned(every) & (of_zero <= DRAWS)
+    assert stuck.sum() == 24
+    assert stuck.sel(model=every["model"].str.endswith("_longer")).sum() == 6
+    left = of_zero.where(stuck)
+    assert left.min() > 0.105 and left.max() < 0.395
+    assert (of_zero.where(learned(every)).sel(model=stuck.any("seed")).max()) < 0.005
+    assert ((every["mse_ood"] > every["zero_baseline_ood"]) & stuck).sum() == 18
+    sharp = every.sel(model=[m for m in every["model"].values if "_sharp" in m])
+    found = []
+    for factor in (10.0, 30.0, 100.0):
+        monkeypatch.setattr(errors, "FAR", factor)
+        found.append(learned(sharp))
+    assert all(one.equals(found[0]) for one in found)

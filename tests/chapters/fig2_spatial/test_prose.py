@@ -53,6 +53,11 @@ def test_vector_networks_with_a_product_readout_compose_all_but_one_surely(resul
     assert found["median"].sel(model="vn_axes_2") < 2.5 and found["high"].max() < 3.1
     left = over_seeds(one["mse_ood"] / one["zero_baseline_ood"])
     assert (left["high"] <= 0.01).all()
+    twice = over_seeds(ratio(results.sel(model="vn_axes_2_longer")))
+    assert found["high"].sel(model="vn_axes_2") < twice["high"]
+    path = paths.result_file(paths.RESULTS, "paper", "fig2_spatial.selection")
+    best, second, _ = np.sort(store.read(path)["mse_val"].sel(model="vn_axes_2"))
+    assert second < 1.25 * best
 
 
 def test_the_readout_alone_is_trained_twice_as_long_as_in_appendix_f(results, of_f):
