@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.failures import failures
+from benchmarks.baselines.paired import lowest
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, SETS, THUMB, UNLEARNED, VN
 from benchmarks.functions.protocols import NAMES, PRINTED, by_protocol, five_rounds
 from vnlib.plots.frames import in_groups, label
@@ -90,8 +91,7 @@ def least(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataA
 
 def best(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
     """The errors of the model with that median (seed, mask, set), its name beside them."""
-    found = hidden(results, models, protocol)
-    return found.isel(model=median(found).fillna(np.inf).argmin("model"))
+    return lowest(hidden(results, models, protocol))
 
 
 def paired(
@@ -166,7 +166,7 @@ def counts(results: xr.Dataset, page: str) -> dict[str, str]:
     whole = median(results["mse"].sel(set=list(SETS)))
     first = whole.sel(model=list(ELEVEN)).idxmin("model")
     mse = results["mse"].sel(set=list(SETS))
-    best_vn = mse.sel(model=list(VN)).isel(model=whole.sel(model=list(VN)).argmin("model"))
+    best_vn = lowest(mse.sel(model=list(VN)))
     rest = [m for m in every if m not in VN]
     numbers = {"others": len(OTHERS), "told": len(every), "seeds": results.sizes["seed"]}
     for key, rivals, theirs, ours in (

@@ -10,11 +10,12 @@ from benchmarks.spatial.settling import late_gain
 from vnlib.book.evidence import SETTLED, bounded, compared, every, select, tagged
 from vnlib.book.ledger import Part
 
-MEDIANS = (
-    "All are medians over the seeds that learned: with an ID error of at most half of the zero "
-    "baseline's and, above 5 % of it, of at most 100 times the least of their model's seeds. What one "
-    "model has over another is the median of its ratios within seeds; the ratio is of OOD to ID error."
+LEARNED = (
+    "the seeds that learned: with an ID error of at most half of the zero baseline's and, above 5 % of it, "
+    "of at most 100 times the least of their model's seeds. What one model has over another is the median "
+    "of its ratios within seeds"
 )
+MEDIANS = f"All are medians over {LEARNED}; the ratio is of OOD to ID error."
 COMPOSES = (
     f"{MEDIANS} A model composes with a ratio ≤ 3 and an OOD error ≤ 1 % of the zero baseline's; "
     "what is shown of it is the larger of these two over its bound."

@@ -52,8 +52,8 @@ def reported(results: xr.Dataset) -> xr.Dataset:
 
 
 def by_seed(results: xr.Dataset, *models: str) -> xr.Dataset:
-    """Errors `id` and `ood` of the runs that learned, their `ratio`, and `of_zero`, the latter's share of
-    the zero baseline's.
+    """Errors `id` and `ood` of the runs that learned, their `ratio`, and the share `of_zero` that the
+    OOD error is of the zero baseline's.
 
     Parameters
     ----------

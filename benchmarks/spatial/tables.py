@@ -83,7 +83,8 @@ def unsettled(results: xr.Dataset) -> dict[str, int]:
 
 def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
     """What twice the updates leave of errors, as a factor (model, seed)."""
-    return {"id": change(results["mse_id"]), "ood": change(results["mse_ood"])}
+    told = reported(results)
+    return {"id": change(told["mse_id"]), "ood": change(told["mse_ood"])}
 
 
 def longer(results: xr.Dataset) -> Table:

@@ -301,9 +301,9 @@ def nearest(last: xr.DataArray, reading: str, tag: str = "") -> list[Part]:
 def rollouts(r: xr.Dataset) -> Decision:
     rivals = [*SIX, *ON_TOKENS]
     drifts = select(drift(r), model=[LITERAL, TOKENS, *rivals], panel=PANELS)
-    each = drifts.isel(step=-1)
     now, before = (behind(drifts, share).median("seed") for share in (1, 0.1))
-    last, error = each, select(one_step(r), model=[TOKENS, *rivals], panel=PANELS)
+    last = drifts.isel(step=-1)
+    error = select(one_step(r), model=[TOKENS, *rivals], panel=PANELS)
     step = error.sel(model="factorized").median("panel").median("seed")
     numbers = {
         "factorized.behind_panels": count(now > 1, now),

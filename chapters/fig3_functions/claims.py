@@ -153,8 +153,8 @@ def decide_masked(r: xr.Dataset) -> Decision:
     others, tail = hidden(r, OTHERS, "zero_filled"), {"mask": "forecast_25", "set": "hard"}
     imputed, solved = (best(hidden(r, VN, how)) for how in ("zero_filled", "mask_aware"))
     zero = r["zero_baseline_hidden"].sel(tail).isel(model=0, seed=0, drop=True)
-    left = {m: over(others.sel(model=m), zero) for m in OTHERS}
-    eight = {f"{model}.vs_zero": one.sel(tail) for model, one in left.items()}
+    left = over(others.sel(tail), zero)
+    eight = {f"{model}.vs_zero": left.sel(model=model) for model in OTHERS}
 
     def cells(says: str, name: str, over: xr.DataArray) -> list[Part]:
         """That the VN is the better one on Hard signals, and, a detail, on the others."""

@@ -112,8 +112,10 @@ class _Benchmark:
 
     def outside(self, model: str, other: str, *, relative: bool = False) -> xr.DataArray:
         """A model's error, or growth, over another's in the sets outside."""
-        grown = over(self.growth(model), self.growth(other)) if relative else None
-        return (self.over(model, other) if grown is None else grown)[1:]
+        found = (
+            over(self.growth(model), self.growth(other)) if relative else self.over(model, other)
+        )
+        return found[1:]
 
     def fivefold(
         self,
