@@ -50,6 +50,7 @@ TABLES = {
     ("chapters/FR1_failure/tables.py", "numbers"): WORST,
     ("chapters/FR2_manifold/tables.py", "numbers"): NETWORKS,
     ("chapters/FR3_low_rank/tables.py", "order"): "in how many evaluations medians are in order",
+    ("chapters/FR3_low_rank/tables.py", "numbers"): CONSTANT,
     ("chapters/FR4_stripes/tables.py", "amounts"): CONSTANT,
     ("chapters/FR4_stripes/tables.py", "by_diet"): CONSTANT,
     ("chapters/FR4_stripes/tables.py", "numbers"): SHARE,
