@@ -36,7 +36,6 @@ BESIDE = {
 }
 # File and function of a table -> why it says something else of seeds.
 TABLES = {
-    ("benchmarks/functions/tables.py", "best"): SORTED,
     ("benchmarks/functions/tables.py", "cells"): SORTED,
     ("benchmarks/functions/tables.py", "counts"): COUNTED,
     ("benchmarks/spatial/tables.py", "unsettled"): COUNTED,
