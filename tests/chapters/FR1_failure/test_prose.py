@@ -12,6 +12,7 @@ from benchmarks.spatial.mlp import MLP
 from benchmarks.spatial.settling import late_gain
 from chapters.FR1_failure import tables
 from chapters.FR1_failure.claims import ALIKE, COMPOSING, MLPS, POPULATION
+from chapters.FR1_failure.figures import few
 from vnlib.book import paths, store
 from vnlib.book.evidence import SETTLED
 
@@ -117,3 +118,16 @@ def test_the_networks_of_the_appendix_have_the_parameters_that_the_page_says():
     notebook = paths.notebook("FR1_failure").read_text(encoding="utf-8")
     for model in built:
         assert f"{sum(p.numel() for p in model.parameters()):,}" in notebook
+
+
+def test_whom_the_sum_kernel_explains_better_of_those_that_are_shown(results):
+    r2 = few(results)["kernel_r2"].sel(metric="cosine", pairs="ood", source="model").isel(width=0)
+    middle = r2.median("seed")
+    apart = (middle.sel(kernel="sum") - middle.sel(kernel="product")).mean("hold_out")
+    assert {*apart["model"].values[(apart > 0).values]} == {
+        "cnn_bump",
+        "cnn_bump_longer",
+        "mlp_bump_longer",
+        "coordconv",
+        "additive",
+    }

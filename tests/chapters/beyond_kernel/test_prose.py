@@ -84,3 +84,13 @@ def test_tangent_kernels_are_sums_and_not_the_papers(results):
     models = ["cnn", "factorised"]
     assert float(start["sum"]["low"].sel(model=models).min()) > 0.6
     assert float(start["binary"]["high"].sel(model=models).max()) < 0.35
+
+
+def test_on_another_processor_only_the_broadcast_decoder_ends_elsewhere(results):
+    tasks = store.read(paths.result_file(paths.RESULTS, "paper", "beyond_tasks"))
+    there = tasks["mse_ood"].sel(task="base", model=results["model"], drop=True)
+    factor = results["mse_ood"].sel(code="bump", drop=True) / there
+    assert abs(factor.drop_sel(model="broadcast") - 1).max() < 0.1
+    assert 2.7 < factor.sel(model="broadcast").max() < 2.8
+    machines = [r["run_hardware"].sel(model="broadcast") for r in (results, tasks.sel(task="base"))]
+    assert not {*machines[0].values.ravel()} & {*machines[1].values.ravel()}

@@ -7,7 +7,7 @@ import json
 import pytest
 import xarray as xr
 
-from benchmarks.nbody.figures import error, in_order, inside_and_out
+from benchmarks.nbody.figures import error, in_order, inside_and_out, mixed
 from chapters.fig4_nbody import tables
 from vnlib.book import paths, store
 from vnlib.plots.frames import label
@@ -128,3 +128,24 @@ def test_twice_the_updates_help_on_single_forces_and_hardly_on_mixtures(results)
     straddles = (others["low"] < 1) & (others["high"] > 1)
     assert (straddles | (abs(others["median"] - 1) < 0.2)).all()
     assert others["median"].min() > 0.95, "as much or more, as the caption says"
+
+
+def test_errors_of_vector_networks_fall_less_at_the_end_than_those_of_others(results):
+    curve = median(results["curve"]).dropna("model")
+    gain = 1 - curve.isel(share=-1) / curve.isel(share=-4)
+    own = gain["model"].str.startswith("vn_")
+    assert gain.where(own).max() < 0.1 < gain.where(~own).min()
+    assert gain.where(~own).max() < 0.42
+
+
+def test_passes_help_networks_and_ridge_regression_hardly(results):
+    five = {}
+    for how in ("joint", "passes"):
+        values = error(results, inference=how).sel(bodies=5)
+        five[how] = median(values.where(mixed(values)).mean("forces"))
+    left = five["passes"] / five["joint"]
+    assert (
+        left.sel(model=["film", "gnn", "mamba", "mlp", "transformer", "vn_literal_1"]).max() < 0.3
+    )
+    assert left.sel(model="linear_literal") > 0.8
+    assert left.sel(model=["factorized", "vn_token_1", "rbf_tokens", "token_mlp"]).min() > 0.95

@@ -158,3 +158,13 @@ def test_the_example_says_how_much_of_an_image_is_missed(shipped):
     assert fig.axes[10].get_ylabel() == "ID-matched AE" and labels[2] == f"{share:.0f} %"
     assert share > 50 > 10 > float(fig.axes[7].get_xlabel().removesuffix(" %"))
     plt.close(fig)
+
+
+def test_whose_errors_grow_most_from_digits_to_other_sets(shipped):
+    own = median(errors_of(shipped, "digits"))
+    grown = own / own.sel(set="id")
+    first = grown.max("set").idxmax("model").item()
+    assert first == "ae_overcomplete"
+    assert grown.sel(model=first).idxmax("set") == "salt_pepper"
+    rest = grown.drop_sel(model=first)
+    assert rest.max("set").idxmax("model") == "ae" and rest.sel(model="ae").idxmax("set") == "sub2"
