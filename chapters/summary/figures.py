@@ -169,7 +169,7 @@ def factors(found: Mapping[tuple[str, ...], xr.DataArray]) -> plt.Figure:
             continue
         several = effects.SEVERAL in line[1] or " × " in line[1]
         color, face = ("0.45", "w") if several else (PALETTE[0], PALETTE[0])
-        values = np.exp(over_seeds(found[line])[["median", "low", "high"]])
+        values = over_seeds(np.exp(found[line]))[["median", "low", "high"]]
         shifts = place + np.linspace(-0.25, 0.25, values.sizes["condition"] + 2)[1:-1]
         ax.hlines(shifts, values["low"], values["high"], color=color, lw=0.8)
         ax.plot(values["median"], shifts, "o", color=color, mfc=face, ms=3.5)

@@ -153,7 +153,7 @@ def numbers(
             said |= {key: text for key, text in cells.items() if text}
     for kind, effects in (("change", changed), ("crossed", crossed)):
         ranges = {
-            f"{key[0]}-{key[-1]}": extent(np.exp(median(one))) for key, one in effects.items()
+            f"{key[0]}-{key[-1]}": extent(median(np.exp(one))) for key, one in effects.items()
         }
         said |= texts(f"summary-{kind}", ranges)
     for key, order in orders.ORDERS.items():
