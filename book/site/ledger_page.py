@@ -220,7 +220,7 @@ def status(folder: Path, profile: str) -> str:
         "# Status",
         "",
         f"What the pages were drawn from: the `{profile}` results of every chapter. *Compute "
-        "time* is summed over all runs. *Library* says whether the code that computed the "
+        "time* is summed over all runs, also those that choose settings or train longer. *Library* says whether the code that computed the "
         "results, the chapter's own and that of every module it imports, is the code of this "
         "book; where it changed since, `make reproduce` computes them anew.",
         "",
@@ -254,7 +254,8 @@ def facts(path: Path) -> dict[str, str]:
     """`provenance.facts` of a result file. StoreError if it is damaged, or does not say them."""
     try:
         named = {"chapter": path.stem, "profile": path.parent.name}
-        return provenance.facts(store.of(store.read(path), path, **named))
+        parts = [store.read(part) for part in paths.parts(path, path.stem)]
+        return provenance.facts(store.of(store.read(path), path, **named), *parts)
     except (KeyError, TypeError, ValueError) as error:
         raise store.StoreError(
             f"{path} does not say where its results come from ({error}); {REMEDY}"

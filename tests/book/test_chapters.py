@@ -8,7 +8,7 @@ from collections import Counter
 import nbformat
 import pytest
 
-from vnlib.book import chapter, paths
+from vnlib.book import chapter, paths, store
 
 NAMES = paths.chapters()
 
@@ -57,6 +57,20 @@ def test_page_and_list_of_chapters_say_the_same_of_its_time(name):
         if (found := re.search(r"^\*\*Time\.\*\* (.*)", cell.source, re.M))
     ]
     assert said.startswith("Seconds") or all(f"`{p}` {time}," in said for p, time in times.items())
+
+
+@every_chapter
+def test_the_time_of_paper_is_half_of_what_its_runs_took(name):
+    """Within a quarter, or a minute; two cores compute two runs at once. Runs with a GPU say nothing."""
+    file = paths.RESULTS / "paper" / f"{name}.nc"
+    files = [store.read(one) for one in (file, *paths.parts(file, name)) if one.exists()]
+    seconds = sum(float(one["run_wall_time"].sum()) for one in files) / 2
+    number, unit = chapter.spec(name).sidecar["runtime"]["paper"].split()
+    said = int(number) * {"s": 1, "min": 60, "h": 3600}[unit]
+    if files and " cores, " in files[0].attrs["hardware"]:
+        assert said > seconds
+    else:
+        assert seconds / 1.25 - 60 <= said <= 1.25 * seconds + 60
 
 
 @every_chapter

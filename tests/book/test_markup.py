@@ -81,7 +81,7 @@ def test_what_a_file_says_is_text_on_every_page(results):
         table = tables.Table(pd.DataFrame({text: [text], "n": 1.0}, pd.Index([text])), name=text)
         for part in (
             MarkdownIt().enable("table").render(page),
-            html.footer("tiny", ds, "fast", text),
+            html.footer("tiny", [ds], "fast", text),
             (asked := html.verdicts("tiny", {"tiny": ds}, variant=text)),
             html.caution([f"Drawn from {text}."]),
             table._repr_mimebundle_()["text/html"],

@@ -11,8 +11,8 @@ from ledger_cases import ledger_of, page, row, told
 from store_cases import stored
 
 from book.site import build, ledger_page, statements
+from vnlib.book import html, paths, store
 from vnlib.book import ledger as claims
-from vnlib.book import paths, store
 from vnlib.book.store import provenance
 from vnlib.book.store import source_hash as source
 
@@ -176,6 +176,35 @@ def test_status_says_that_the_library_changed(tmp_path, monkeypatch):
     facts = provenance.facts(store.read(tmp_path / "x.nc"))
     assert facts["library"] == "changed since (0123456789ab)"
     assert facts["runs"] == "2"
+
+
+def test_compute_time_is_that_of_all_parts_of_one_variant(tmp_path, monkeypatch):
+    """A chapter's own file may hold next to nothing of it, as that of the costs does."""
+    monkeypatch.setattr(provenance, "source_hash", lambda *args: "0123456789ab")
+    for name in ("x", "x.longer", "x.longer--a=b", "x--a=b", "xy.longer"):
+        stored(tmp_path / f"{name}.nc", chapter="x", profile="fast")
+        results = store.read(tmp_path / f"{name}.nc")
+        results["run_wall_time"][:] = 30.0
+        store.write(results, tmp_path / f"{name}.nc")
+    parts = paths.parts(tmp_path / "x.nc", "x")
+    assert [one.name for one in parts] == ["x.longer.nc"]
+    (other,) = paths.parts(tmp_path / "x--a=b.nc", "x")
+    assert other.name == "x.longer--a=b.nc"
+    files = [store.read(tmp_path / "x.nc"), *map(store.read, parts)]
+    assert provenance.facts(*files)["time"] == "2.0 min"
+    assert provenance.facts(*files)["runs"] == "4"
+    monkeypatch.setattr(ledger_page.store, "of", lambda results, path, **named: results)
+    assert ledger_page.facts(tmp_path / "x.nc")["runs"] == "4"
+
+
+def test_a_footer_names_the_chapter_whose_runs_it_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "source_hash", lambda *args: "0123456789ab")
+    stored(tmp_path / "x.nc", chapter="x", profile="fast")
+    results = store.read(tmp_path / "x.nc")
+    assert "2 runs;" in html.footer("x", [results], "fast", "make")
+    assert "2 runs of made up;" in html.footer("y", [results], "fast", "make")
+    results.attrs["hardware"] = "a CPU, 2 cores, a GPU"
+    assert "2 runs<" in html.footer("x", [results], "fast", "make"), "two share a GPU"
 
 
 def test_status_and_footer_go_by_the_source_of_the_chapter(project, vnbook):

@@ -117,12 +117,10 @@ def _sidecar(name: str) -> dict[str, Any]:
 
 
 def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
-    """The chapter that a notebook's parameter cell describes, and the style of its figures; call it
-    first, with `globals()`.
+    """The chapter of a notebook's parameter cell, and its figures' style; first, with `globals()`.
 
     Papermill injects any name without a word, also one that the next cell overwrites. So the cells
-    themselves are read, in the history that IPython keeps of them: a name that is no parameter is a
-    ValueError, as are values out of range.
+    themselves are read, in IPython's history: ValueError for what is no parameter or out of range.
     """
     from vnlib.plots import use_style  # here, since only pages draw
 
@@ -152,10 +150,7 @@ def _assigned(history: Sequence[str]) -> Iterator[str]:
 
 
 def fill(name: str, given: Mapping[str, Any]) -> None:
-    """Compute the runs of a chapter that are not stored yet, in this process, and draw nothing.
-
-    ValueError for bad parameters, and whatever a run raises.
-    """
+    """Compute runs that are not stored yet, here, and draw nothing; ValueError for bad parameters."""
     one = spec(name)
     parameters = one.check(given)
     if study := paths.module(name, "study"):  # a chapter that only reads has none
@@ -377,7 +372,9 @@ class Chapter:
 
     def footer(self, results: xr.Dataset) -> None:
         """Show where the results come from, and whether the library changed since."""
-        display(HTML(html.footer(self.spec.name, results, self.profile, self.command)))
+        parts = paths.parts(self.file(), results.attrs.get("chapter", self.spec.name))
+        files = [results, *map(store.read, parts)]
+        display(HTML(html.footer(self.spec.name, files, self.profile, self.command)))
 
 
 Run = Callable[[Chapter, Axes, Settings, Path], xr.Dataset]

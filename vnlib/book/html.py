@@ -25,8 +25,7 @@ def links(chapter: str, results: Path, command: str, draw: Callable, mixed: bool
     sources = [code("drawing", draw.__module__, draw.__qualname__)]
     if paths.notebook(chapter).with_name("study.py").is_file():
         sources.append(code("study", f"chapters.{chapter}.study"))
-    stored = f'<a href="../../data/{results.name}" download>data (NetCDF)</a> · '
-    data = stored if results.exists() else ""
+    data = f'<a href="../../data/{results.name}" download>data (NetCDF)</a> · ' * results.exists()
     return (
         f'<p class="vn-links">{warning}{"".join(f"{one} · " for one in sources)}'
         f'<a href="../../notebooks/{chapter}.ipynb" download>notebook</a> · {data}'
@@ -56,22 +55,23 @@ def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "")
     return f'{note}<p>Verdicts: in the ledger.</p><table class="vn-verdicts">{body}</table>'
 
 
-def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str:
-    """Where results come from, and whether the source changed since."""
-    a, known = results.attrs, provenance.facts(results)
+def footer(chapter: str, files: Sequence[xr.Dataset], profile: str, command: str) -> str:
+    """Where a file's results and those of its parts come from, and whether the source changed."""
+    a, known = files[0].attrs, provenance.facts(*files)
     dirty = " with uncommitted changes" if a["git_dirty"] == 1 else ""
+    of = "" if (owner := a.get("chapter", chapter)) == chapter else f" of {a['title']}"
+    halved = "" if " cores, " in known["hardware"] else "; on two cores two at a time take half"
     rows = {
         "profile": profile,
         "computed": f"{known['date']} UTC on {known['hardware']}",
-        "compute time": f"{known['time']}, summed over {known['runs']} runs",
+        "compute time": f"{known['time']}, summed over {known['runs']} runs{of}{halved}",
         "revision": a["git_revision"][:12] + dirty,
         "versions": known["versions"],
-        "library": f"{known['library']}; its source is now {provenance.source_hash(chapter)}",
+        "library": f"{known['library']}; its source is now {provenance.source_hash(owner)}",
     }
-    cells = "".join(
-        f"<tr><th>{k}</th><td>{escape(v, quote=False)}</td></tr>" for k, v in rows.items()
-    )
-    cells += f"<tr><th>command</th><td><code>{escape(command, quote=False)}</code></td></tr>"
+    told = {k: escape(v, quote=False) for k, v in rows.items()}
+    told["command"] = f"<code>{escape(command, quote=False)}</code>"
+    cells = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in told.items())
     return f'<table class="vn-footer">{cells}</table>'
 
 

@@ -55,8 +55,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 def result_file(results_dir: str | Path, profile: str, chapter: str, variant: str = "") -> Path:
     """Absolute path of a chapter's results: <results_dir>/<profile>/<chapter>[--variant].nc.
 
-    A relative `results_dir` is taken from the current working directory. ValueError for a name that
-    is empty or would leave the folder.
+    `results_dir` may be relative. ValueError for a name that is empty or would leave the folder.
     """
     for name, value in {"profile": profile, "chapter": chapter, "variant": variant or "-"}.items():
         if not value or value.startswith(".") or set(value) & set("/\\"):
@@ -65,6 +64,12 @@ def result_file(results_dir: str | Path, profile: str, chapter: str, variant: st
             )
     stem = f"{chapter}--{variant}" if variant else chapter
     return Path(results_dir).expanduser().resolve() / profile / f"{stem}.nc"
+
+
+def parts(file: Path, chapter: str) -> list[Path]:
+    """The files CHAPTER.PART.nc beside a chapter's result file, of the same variant."""
+    variant, found = file.stem.partition("--")[1:], sorted(file.parent.glob(f"{chapter}.*.nc"))
+    return [one for one in found if one.stem.partition("--")[1:] == variant]
 
 
 def replace(path: Path, content: str | bytes) -> None:

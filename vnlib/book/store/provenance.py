@@ -18,9 +18,8 @@ from vnlib.book.store.source_hash import PACKAGES, source_hash
 def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
     """Revision of the checkout and whether its source has uncommitted changes.
 
-    "revision" is 40 hex or "unknown", "dirty" 1, 0, or -1 for unknown. Only the packages and
-    `chapters` count, so fresh results do not make a checkout dirty. A copy that lies untracked
-    inside another repository is "unknown".
+    "revision" is 40 hex or "unknown", also of a copy that lies untracked inside another repository;
+    "dirty" 1, 0, or -1 for unknown. Only `PACKAGES` count, so that fresh results dirty nothing.
     """
     # a git hook sets these for its own repository
     ours = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
@@ -78,20 +77,19 @@ def collect(device: str = "cpu") -> dict[str, str | int]:
     return git | {"hardware": hardware(device), "versions": json.dumps(versions(), sort_keys=True)}
 
 
-def facts(results: xr.Dataset) -> dict[str, str]:
-    """Date, number of runs, time, hardware, versions and state of the library of a result file.
-
-    "library" is "current" where all runs come from the source that the file's chapter has now (see
-    `source_hash`).
+def facts(results: xr.Dataset, *parts: xr.Dataset) -> dict[str, str]:
+    """Date, runs, time, hardware, versions and state of the library of a result file, "current" if
+    all its runs come from the source that its chapter has now; `parts` count as runs and time.
     """
     a = results.attrs
     now = source_hash(a.get("chapter"))
     dates = {str(one) for one in results["run_date"].values.ravel()} - {"nan"}
     made = {str(h) for h in results["run_source_hash"].values.ravel()} - {"", "nan"}
-    wall = float(results["run_wall_time"].sum())
+    walls = [one["run_wall_time"] for one in (results, *parts)]
+    wall = float(sum(one.sum() for one in walls))
     return {
         "date": max(dates)[:16].replace("T", " "),
-        "runs": str(int(results["run_wall_time"].count())),
+        "runs": str(sum(int(one.count()) for one in walls)),
         "time": f"{wall / 60:.1f} min" if wall >= 60 else f"{wall:.0f} s",
         "hardware": str(a["hardware"]),
         "versions": ", ".join(f"{k} {v}" for k, v in json.loads(a["versions"]).items() if v),
