@@ -1,6 +1,6 @@
 """Schematics of the book: one visual grammar, each drawing a pure function that returns a `Pen`."""
 
-from book.schematics import machine, tasks
+from book.schematics import chapters, machine, tasks
 
 DRAWINGS = {
     "layer": machine.layer,
@@ -11,10 +11,16 @@ DRAWINGS = {
     "strict": machine.strict,
     "start": machine.start,
     "stripes": tasks.stripes,
+    "gap": chapters.gap,
+    "parts": chapters.parts,
+    "kernel": chapters.kernel,
+    "codes": chapters.codes,
+    "swaps": chapters.swaps,
 }
 
 # What stands small at the head of a page.
 HEADS = {
+    "summary": "swaps",
     "fig1_architecture": "layer",
     "fig2_spatial": "readout",
     "fig3_functions": "masked",
@@ -24,6 +30,7 @@ HEADS = {
     "FR2_manifold": "readout",
     "FR3_low_rank": "readout",
     "FR4_stripes": "stripes",
+    "FR5_rotation": "gap",
     "A_predictive_coding": "settle",
     "B_attention": "layer",
     "C_inference": "settle",
@@ -40,6 +47,9 @@ HEADS = {
     "beyond_continual": "layer",
     "beyond_tasks": "readout",
     "beyond_law": "readout",
+    "beyond_kernel": "kernel",
+    "beyond_definitions": "parts",
+    "beyond_representation": "codes",
     "readings_positions": "readout",
     "readings_signals": "masked",
     "readings_bodies": "inputs",

@@ -9,7 +9,8 @@ from book.schematics.pen import Pen
 SIDE = 13  # pixels of a drawn plane
 
 
-def _profile(at: float, width: float = 1.3) -> np.ndarray:
+def profile(at: float, width: float = 1.3) -> np.ndarray:
+    """A bump along one axis of a drawn plane."""
     return np.exp(-0.5 * ((np.arange(SIDE) - at) / width) ** 2).round(1)
 
 
@@ -23,12 +24,12 @@ def readout() -> Pen:
         "which has a bump inside the dashed hold-out.",
         210,
     )
-    x, y, cell = _profile(6.5), _profile(6), 7
+    x, y, cell = profile(6.5), profile(6), 7
     pen.say(88, 16, "product readout", "strong")
     pen.tile(20, 46, y[:, None], cell)
     pen.tile(42, 24, x[None, :], cell)
     pen.tile(42, 46, np.outer(y, x), cell, "plain")
-    _hold_out(pen, 42, 46, cell)
+    hold_out(pen, 42, 46, cell)
     pen.say(88, 158, "column × row: bump", size=12)
     pen.say(88, 174, "x and y are learned apart,", "quiet", size=11)
     pen.say(88, 188, "and meet anywhere", "quiet", size=11)
@@ -38,14 +39,14 @@ def readout() -> Pen:
     seen = [(6.5, 1.5), (1.5, 6), (6.5, 11)]
     for i, (across, down) in enumerate(seen):
         top = 24 + 44 * i
-        pen.tile(196, top, np.outer(_profile(down), _profile(across)), small)
-        _hold_out(pen, 196, top, small)
+        pen.tile(196, top, np.outer(profile(down), profile(across)), small)
+        hold_out(pen, 196, top, small)
         if i < 2:
             pen.say(215.5, top + 41, "+", size=11)
-    drawn = np.mean([np.outer(_profile(down), _profile(across)) for across, down in seen], axis=0)
+    drawn = np.mean([np.outer(profile(down), profile(across)) for across, down in seen], axis=0)
     pen.arrow((242, 88), (262, 88))
     pen.tile(266, 46, drawn.round(1), cell, "plain")
-    _hold_out(pen, 266, 46, cell)
+    hold_out(pen, 266, 46, cell)
     pen.say(278, 174, "what was seen adds up", "quiet", size=11)
     pen.say(278, 188, "to nothing new inside", "quiet", size=11)
     pen.say(278, 158, "sum of pictures: no bump", size=12)
@@ -53,7 +54,8 @@ def readout() -> Pen:
     return pen
 
 
-def _hold_out(pen: Pen, x: float, y: float, cell: float) -> None:
+def hold_out(pen: Pen, x: float, y: float, cell: float) -> None:
+    """The dashed frame of the positions that training left out, in a plane with its corner at (x, y)."""
     at, side = 3.5 * cell, 6 * cell
     pen.put("rect", "frame miss", x=x + at, y=y + at, width=side, height=side)
 
@@ -123,7 +125,7 @@ def stripes() -> Pen:
         "it draws a bump.",
         186,
     )
-    cell, x, y, flat = 6, _profile(7), _profile(6), np.ones(SIDE)
+    cell, x, y, flat = 6, profile(7), profile(6), np.ones(SIDE)
     side = SIDE * cell
     pen.say(96, 16, "trained on", "strong")
     pen.say(292, 16, "asked for both", "strong")
@@ -136,7 +138,7 @@ def stripes() -> Pen:
     pen.say(292, 120, "stripes: a cross", size=11)
     pen.say(49, 120, "x alone", size=11)
     pen.say(145, 120, "y alone", size=11)
-    bump = np.outer(_profile(2), _profile(2)) + np.outer(_profile(10), _profile(3))
+    bump = np.outer(profile(2), profile(2)) + np.outer(profile(10), profile(3))
     pen.tile(114, 132, bump.round(1), 3.5)
     pen.say(104, 158, "and some bumps", "end", size=11)
     pen.arrow((172, 155), (258, 155))

@@ -10,8 +10,9 @@ from xml.etree import ElementTree as xml
 import numpy as np
 import pytest
 from sklearn.decomposition import sparse_encode
+from sklearn.kernel_ridge import KernelRidge
 
-from book.schematics import DRAWINGS, HEADS, machine, segments
+from book.schematics import DRAWINGS, HEADS, chapters, machine, segments, tasks
 from book.schematics.pen import SMALLEST, STYLE, WIDTH, Pen
 from vnlib.book import paths
 
@@ -112,6 +113,34 @@ def test_the_layer_says_how_many_atoms_it_shows():
     texts = [one.text for one in parsed("layer").iter(f"{SVG}text")]
     assert f"rank {used}, as atoms in use" in texts
     assert np.linalg.matrix_rank(machine.OUT[:used].T @ machine.IN[:used]) == used
+
+
+def test_a_pixel_is_one_product_and_no_sum():
+    bump = np.outer(tasks.profile(6, 1.8), tasks.profile(6, 1.8))
+    assert np.linalg.matrix_rank(bump) == 1
+    of_x, of_y, of_both = chapters.effects(bump)
+    np.testing.assert_allclose(of_x + of_y + of_both + bump.mean(), bump, atol=1e-12)
+    for part in (of_x[0], of_y[:, 0], *of_both, *of_both.T):
+        assert abs(part.sum()) < 1e-12
+    sizes = [float((part**2).sum()) for part in (of_x, of_y, of_both)]
+    assert sizes[2] == max(sizes) and sizes[2] / sum(sizes) > 1 / 3
+
+
+def test_the_kernel_draws_what_regression_with_it_does():
+    """A ridge of nearly nothing, on features of which the kernel is the product."""
+    side, at = tasks.SIDE, 6
+    one = np.eye(side)
+    places = [(x, y) for y in range(side) for x in range(side)]
+    train = [p for p in places if not set(p) <= set(chapters.INSIDE)]
+    features = np.array([np.r_[one[x], one[y]] for x, y in train]) / np.sqrt(2)
+    images = [np.outer(tasks.profile(y), tasks.profile(x)).ravel() for x, y in train]
+    ridge = KernelRidge(alpha=1e-9, kernel="linear").fit(features, np.array(images))
+    drawn = ridge.predict([np.r_[one[at], one[at]] / np.sqrt(2)]).reshape(side, side)
+    np.testing.assert_allclose(chapters.drawn_by_kernel(at), drawn / np.abs(drawn).max(), atol=1e-5)
+
+
+def test_every_chapter_has_a_schematic_at_its_head():
+    assert set(HEADS) == set(paths.chapters())
 
 
 def test_heads_are_of_pages_that_there_are():
