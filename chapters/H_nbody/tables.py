@@ -114,7 +114,8 @@ def _of_fig4(shared: xr.Dataset) -> dict[str, str]:
         "worst-fit": inside_and_out(errors(shared, relative=True))[0].sel(model=claims.LITERAL),
         "behind": {key: claims.behind(followed, at).median("panel") for key, at in shares.items()},
     }
-    counts = {"panels": shared.sizes["panel"], "ranked": shared.sizes["model"]}
+    sizes_of = {"panels": "panel", "ranked": "model", "seeds-shared": "seed"}
+    counts = {key: shared.sizes[dim] for key, dim in sizes_of.items()}
     six = last.sel(model=list(claims.SIX))
     for key, model in claims.READINGS.items():
         counts[f"nearest-{key}"] = ahead(sides(last.sel(model=model, drop=True) / six).max("model"))
@@ -135,9 +136,14 @@ def _of_ablation(results: xr.Dataset) -> dict[str, str]:
     counts = {"falls": (gain < 0).sum("seed"), "competes": (both > 0).sum("seed")}
     counts = xr.Dataset(counts | {"revived": revived})
     found = {"appH-seeds": str(results.sizes["seed"])} | _of_upper_layers(results)
-    for values, form in ((sizes, short), (counts, "{:.0f}".format)):
+    for values, form in ((sizes, short), (counts, _rounded)):
         found |= texts("appH", values.to_array("of").transpose("model", "of", ...), form)
     return found
+
+
+def _rounded(count: float) -> str:
+    """A count with two digits: 263 is 260."""
+    return f"{float(f'{count:.2g}'):.0f}"
 
 
 def _of_upper_layers(results: xr.Dataset) -> dict[str, str]:

@@ -111,7 +111,8 @@ def curves(results: xr.Dataset) -> Figure:
             errorbar=None,
             ax=ax,
         )
-        ax.set(yscale="log", xlabel="share of the steps", ylabel=f"{RELATIVE}, validation")
+        ax.set(yscale="log", xlabel="share of the steps")
+        ax.set_ylabel(f"{RELATIVE}, validation", fontsize=8.5)
         ax.set_title(GROUPS[kind], fontsize=10)
         ax.legend(title="", fontsize=8.5, loc="upper center", bbox_to_anchor=(0.5, -0.16))
     return fig

@@ -11,7 +11,7 @@ import xarray as xr
 from benchmarks.baselines import tables
 from benchmarks.baselines.failures import failures
 from benchmarks.baselines.longer import change, late_gain
-from benchmarks.nbody.figures import MEAN, by_number, error, in_order, inside_and_out, mixed
+from benchmarks.nbody.figures import LAWS, MEAN, by_number, error, in_order, inside_and_out, mixed
 from chapters.fig4_nbody.claims import BASELINES, FITS, READINGS, TOKENS, several
 from vnlib.book.evidence import SETTLED
 from vnlib.plots.statistics import ahead, extremes, median, short, sides, texts
@@ -23,8 +23,8 @@ WITHOUT = [m for m in BASELINES if m != "factorized"]  # models that are told fo
 SAME_TOKENS = {"mlp": "token_mlp", "rbf": "rbf_tokens", "ridge": "linear_tokens"}
 SIMULATED = {
     "exact": "distance from the closed form, 5 s [box]",
-    "energy": "relative change of energy, median of 16",
-    "energy_worst": "relative change of energy, worst of 16",
+    "energy": "relative change of energy, median of 16 trajectories",
+    "energy_worst": "relative change of energy, worst of 16 trajectories",
     "momentum": "change of total momentum under gravity and springs [box/s]",
     "superposition": "accelerations of mixtures minus sums [box/s²]",
     "order": "order of convergence",
@@ -78,8 +78,15 @@ def simulator_table(results: xr.Dataset) -> Table:
     for name, says in SIMULATED.items():
         value = sim[f"sim_{name}"]  # of all laws at once, or for each
         each = value.to_series() if value.ndim else {}
-        rows |= {f"{laws}: {says}": one for laws, one in each.items()} or {says: float(value)}
+        rows |= {f"{_joined(laws)}: {says}": one for laws, one in each.items()} or {
+            says: float(value)
+        }
     return Table(pd.DataFrame({"measured": rows}), name="the simulator")
+
+
+def _joined(laws: str) -> str:
+    """A set of forces to read: "gravity + Lorentz"."""
+    return " + ".join(LAWS[law] for law in laws.split("+"))
 
 
 def late_gains(results: xr.Dataset) -> xr.DataArray:
