@@ -114,7 +114,7 @@ def _of_fig4(shared: xr.Dataset) -> dict[str, str]:
         "worst-fit": inside_and_out(errors(shared, relative=True))[0].sel(model=claims.LITERAL),
         "behind": {key: claims.behind(followed, at).median("panel") for key, at in shares.items()},
     }
-    sizes_of = {"panels": "panel", "ranked": "model", "seeds-shared": "seed"}
+    sizes_of = {"panels": "panel", "ranked": "model", "seeds": "seed"}
     counts = {key: shared.sizes[dim] for key, dim in sizes_of.items()}
     six = last.sel(model=list(claims.SIX))
     for key, model in claims.READINGS.items():
@@ -135,7 +135,7 @@ def _of_ablation(results: xr.Dataset) -> dict[str, str]:
     revived = results["fact_revived"].sel(variant=list(claims.ANEW)).max(("variant", "seed"))
     counts = {"falls": (gain < 0).sum("seed"), "competes": (both > 0).sum("seed")}
     counts = xr.Dataset(counts | {"revived": revived})
-    found = {"appH-seeds": str(results.sizes["seed"])} | _of_upper_layers(results)
+    found = {"appH-seeds-feedback": str(results.sizes["seed"])} | _of_upper_layers(results)
     for values, form in ((sizes, short), (counts, _rounded)):
         found |= texts("appH", values.to_array("of").transpose("model", "of", ...), form)
     return found
