@@ -71,7 +71,7 @@ def extent(values: xr.DataArray) -> str:
 @if_computed
 def late_gains(results: xr.Dataset) -> Table:
     """The share of the ID validation error that went in the last fifth of the updates, in percent."""
-    gains = {"late gain": 100 * late_gain(once(results))}
+    gains = {"late gain [%]": 100 * late_gain(once(results))}
     return Table(spreads(gains, "model"), name="late gains of all models")
 
 

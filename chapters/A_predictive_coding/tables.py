@@ -24,7 +24,7 @@ def errors(results: xr.Dataset, pair: str) -> Table:
         "from the top: error 1, learned": top.sel(stage="first", task=1),
         "from the top: error 1, after 2": top.sel(stage="second", task=1),
     }
-    formats = {"weights": "{:,.0f}", "learning rate": "{:g}"}
+    formats = {"weights": "{:,.0f}", "learning rate": "{:.2g}"}
     return Table(spreads(columns, "model"), formats, name=f"errors, {pair}")
 
 

@@ -124,7 +124,7 @@ def ranks(results: xr.Dataset) -> plt.Figure:
         place = np.arange(1, len(values) + 1)
         ax.semilogy(place, np.maximum(values, 1e-9), marker, color=color, ms=4, label=text)
     width, active = int(one["bound"].sel(model="softmax")), int((one["shown_code"] != 0).sum())
-    middle.axvline(width + 0.5, color="0.4", ls="--", lw=1, label=f"$d_{{head}}$ = {width}")
+    middle.axvline(width + 0.5, color="0.4", ls="--", lw=1, label=f"$d_\\mathrm{{head}}$ = {width}")
     middle.set(ylabel="singular value / largest", title="one head, one digit")
     right.axvline(active + 0.5, color="0.4", ls="--", lw=1, label=f"{active} active atoms")
     right.set(title="the VN's $W(x)$, same digit")
@@ -152,7 +152,7 @@ def rank_by_width(ax: plt.Axes, results: xr.Dataset) -> None:
     ax.set_xscale("log", base=2)
     ax.set_xticks(widths, [f"{width:.0f}" for width in widths])
     limit = float(results["rank_limit"].sel(model="softmax").max())
-    ax.set(xlabel="width of a head, $d_{head}$", ylabel="rank", ylim=(0, 1.6 * limit))
+    ax.set(xlabel="width of a head, $d_\\mathrm{head}$", ylabel="rank", ylim=(0, 1.6 * limit))
     ax.set_yticks(np.arange(0, limit + 1, 4))
     ax.legend(fontsize=7.5, ncols=2, loc="upper left", columnspacing=0.8)
 

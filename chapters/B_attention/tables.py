@@ -39,7 +39,8 @@ NAMED |= {"softmax_2": "narrow", "topk": "topk"}
 def adapting(results: xr.Dataset) -> Table:
     """How sparse, how variable and of what rank the adaptive variable of every model is."""
     frame = spreads(results[[*ADAPTS]].rename(ADAPTS), "model")
-    return Table(frame, name="the adaptive variable of all models")
+    whole = {ADAPTS[name]: "{:,.0f}" for name in ("entries", "bound", "rank", "map_rank")}
+    return Table(frame, whole, name="the adaptive variable of all models")
 
 
 def learning(results: xr.Dataset) -> Table:
@@ -63,7 +64,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     return {
         **texts("appB", 100 * r[[*shares]].rename(shares), "{:.0f}".format),
         **texts("appB", 100 * r[[*small]].rename(small)),
-        **texts("appB", r[[*counts]].rename(counts), "{:.0f}".format),
+        **texts("appB", r[[*counts]].rename(counts), "{:,.0f}".format),
         **texts("appB", r[[*means]].rename(means)),
         **texts("appB-correlation", r["gate_correlation"], "{:.2f}".format),
         **texts("appB-gap-softmax", r["gap"].sel(model="softmax"), "{:.0e}".format),

@@ -302,7 +302,7 @@ def vector_network(results: xr.Dataset) -> plt.Figure:
         "F": "factorisation F",
         "probe_ood": "probe, hold-out [$R^2$]",
         "spread_in": "spread in the hold-out",
-        "one_factor": "$F_A$",
+        "one_factor": "share of single factors",
         "terms": "terms of the kernel",
     }
     models = sorted(in_groups(results, "vn"))

@@ -50,7 +50,7 @@ def measures(results: xr.Dataset) -> Table:
         "F, last hidden": last["F"],
         "F, output": output["F"],
         "probe in hold-out, last hidden": last["probe_ood"],
-        "F_A, output": output["one_factor"],
+        "share of single factors, output": output["one_factor"],
         "terms, output": output["terms"],
     }
     return Table(spreads(columns, "model"), name="measures per model")

@@ -9,7 +9,7 @@ from benchmarks.spatial.errors import learned
 from benchmarks.spatial.settling import late_gain
 from chapters.FR3_low_rank.claims import FOUR, in_order, own_band
 from vnlib.book.evidence import spearman
-from vnlib.plots.statistics import median, percent, short, texts
+from vnlib.plots.statistics import median, percent, raised, short, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
 PLACES = {"square": "square", "large_corner": "corner"}
@@ -115,8 +115,8 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     error = relative(results)
     rank, bands = (correlation(results, f(results)) for f in (effective_rank, own_band))
     return {
-        "fr3-correlation-rank": f"{rank:+.2f}",
-        "fr3-correlation-bands": f"{bands:+.2f}",
+        "fr3-correlation-rank": raised(f"{rank:+.2f}"),
+        "fr3-correlation-bands": raised(f"{bands:+.2f}"),
         **texts("fr3-zero", results["zero_baseline_ood"].median(("model", "seed")).median()),
         **texts("fr3", relative(results), share),
         **texts("fr3-hits", results["hit_ood"].where(learned(results)), percent),

@@ -16,6 +16,7 @@ from benchmarks.spatial.figures import along_training, sets_along_training
 from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, TARGET, sizes, zero_baseline
 from chapters.FR4_stripes.tables import KINDS, MEASURES, PLACES, REGIONS, amounts, diets_of
 from vnlib.plots.frames import empty, if_computed, label, long_frame
+from vnlib.plots.statistics import raised, said
 from vnlib.plots.style import PALETTE, image_axes, look
 
 LOOKS = {"stripes": (PALETTE[0], "o"), "bumps": (PALETTE[3], "s")}
@@ -224,9 +225,8 @@ def _exponent(one: xr.Dataset) -> str:
     value = float(one["exponent"])
     if math.isnan(value):
         return f"no exponent: {100 * float(one['reached']):.0f} % of the runs reach it"
-    low, high = float(one["low"]), float(one["high"])
-    interval = "" if math.isnan(low + high) else f" [{low:.2f}, {high:.2f}]"
-    return f"exponent {value:.2f}{interval}, {int(one['sides'])} sides"
+    interval = raised(said(value, float(one["low"]), float(one["high"])))
+    return f"exponent {interval}, {int(one['sides'])} sides"
 
 
 def scaling(results: xr.Dataset, laws: xr.Dataset, measure: str = "joint") -> plt.Figure:

@@ -19,7 +19,7 @@ KINDS = {"stripes": "stripes and {amount} bumps", "bumps": "{amount} bumps only"
 COLUMNS = {
     "hit_ood": "share of hits",
     "bump_hit_ood": "share of hits with a bump",
-    "cross_share_ood": "share of crosses",
+    "cross_share_ood": "share more like a cross",
     "mse_ood": "mean squared error",
 }
 NOTE = (

@@ -20,8 +20,8 @@ REGIONS = {"corner": "in a corner held out", "none": "never seen, nothing held o
 PLACES = {"pixels": "on pixels", "anywhere": "anywhere"}
 COLUMNS = {
     "hit_ood": "joint accuracy",
-    "bump_hit_ood": "of bumps",
-    "cross_share_ood": "crosses",
+    "bump_hit_ood": "joint accuracy of bumps",
+    "cross_share_ood": "more like a cross",
     "mse_ood": "OOD error",
 }
 _spaced = methodcaller("replace", "+", " + ")  # a diet, as readers see it
@@ -69,7 +69,7 @@ def side_by_side(results: xr.Dataset, models: Sequence[str]) -> Table:
     diets = dict.fromkeys(diet for model in models for diet in diets_of(results, model))
     some = some.sel(diet=list(diets))
     columns = {
-        "accuracy of bumps": some["bump_hit_ood"],
+        "joint accuracy of bumps": some["bump_hit_ood"],
         "OOD error": some["mse_ood"],
         "zero baseline": some["zero_baseline_ood"].where(some["mse_ood"].notnull()),
     }

@@ -249,7 +249,7 @@ def rings(results: xr.Dataset) -> plt.Figure:
             ax.plot([*x, x[0]], [*y, y[0]], color="0.55", lw=1)
             ax.scatter(x[inside], y[inside], color=PALETTE[3], s=7, zorder=3)
             share, step = float(cell["ring_share"]), float(cell["ring_step"])
-            image_axes(ax, f"{name}\n{100 * share:.0f} % of variance, step {step:.2f}", 8)
+            image_axes(ax, f"{name}\n{100 * share:.0f} % of variance, step {step:#.2g}", 8)
             ax.set_aspect("equal")
         row[0].set_ylabel(label(results, model).replace(", ", ",\n"), fontsize=8.5)
     return fig

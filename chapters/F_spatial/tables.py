@@ -62,7 +62,8 @@ def apart(results: xr.Dataset) -> xr.Dataset:
     """The results with labels that tell the models of different tables apart."""
     pairs = zip(results["label"].values, results["parts"].values, strict=True)
     found = [
-        f"{name} ({OWN[part]})" if (part := str(parts)) in OWN else name for name, parts in pairs
+        f"{name} ({said})" if (said := OWN.get(str(parts))) and said not in name else name
+        for name, parts in pairs
     ]
     return results.assign_coords(label=("model", found))
 

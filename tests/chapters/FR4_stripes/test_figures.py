@@ -100,7 +100,7 @@ def test_arrows_stand_where_the_target_is_not_reached(results, laws):
     fig = figures.scaling(results, laws)
     assert [len(ax.texts) for ax in fig.axes] == [3] * 4, "one arrow per side, of bumps only"
     texts = [text.get_text() for text in fig.axes[0].get_legend().get_texts()]
-    assert any(text.startswith("stripes and bumps: exponent 1.00") for text in texts)
+    assert any(text.startswith("stripes and bumps: exponent 1.0, ") for text in texts)
 
 
 @pytest.mark.parametrize(
