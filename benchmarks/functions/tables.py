@@ -189,8 +189,4 @@ def counts(results: xr.Dataset, page: str) -> dict[str, str]:
     }
     ratios = margin | {"zero": zero}
     leaders = {"first": {name: label(results, first.sel(set=name).item()) for name in SETS}}
-    return (
-        texts(page, numbers, "{:.0f}".format)
-        | texts(page, ratios, "{:.2f}".format)
-        | texts(page, leaders)
-    )
+    return texts(page, numbers, "{:.0f}".format) | texts(page, ratios) | texts(page, leaders)

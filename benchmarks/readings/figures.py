@@ -65,7 +65,7 @@ def curve(found: xr.Dataset) -> Figure:
 def _header(found: xr.Dataset) -> str:
     plain, weighed = shares(found), shares(found, weighted=True)
     said = (
-        f"on the right side in {percent(plain['right'])} of {plain['testable']} readings "
+        f"on the right side in {percent(plain['right'])} of {plain['testable']:,} readings "
         f"[{percent(plain['low'])}, {percent(plain['high'])}], surely in {percent(plain['sure'])} of them"
     )
     if plain["alone"]:
@@ -167,7 +167,7 @@ def overview(curves: Mapping[str, xr.Dataset]) -> Figure:
         color, marker = LOOKS[word]
         ax.scatter(1.03, row, color=color, marker=marker, s=30, transform=beside, clip_on=False)
         ax.text(1.055, row, word, va="center", fontsize=8, transform=beside)
-        ax.text(1.42, row, tested, va="center", ha="right", fontsize=8, transform=beside)
+        ax.text(1.42, row, f"{tested:,.0f}", va="center", ha="right", fontsize=8, transform=beside)
     heads = {1.02: ("the book's", "left"), 1.42: ("readings", "right")}
     for place, (text, side) in heads.items():
         ax.text(place, -0.9, text, ha=side, fontsize=8, fontweight="bold", transform=beside)

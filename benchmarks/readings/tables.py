@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -23,7 +23,7 @@ SHARES = {
     "alone": "no interval",
 }
 FORMATS = dict.fromkeys((RIGHT, "by weight", "surely"), percent) | dict.fromkeys(
-    ("readings", "testable", "no interval"), "{:.0f}".format
+    ("readings", "testable", "no interval"), "{:,.0f}".format
 )
 
 
@@ -41,12 +41,22 @@ def statements(curves: Mapping[str, xr.Dataset]) -> Table:
         }
         for name, one in found.iterrows()
     }
+    rows = _telling(rows, curves.values())
     return Table(frame(rows, "statement"), FORMATS, name="shares of readings, by statement")
 
 
 def _titled(one: pd.Series) -> dict[Any, Any]:
     """A row of shares by what readers call them; that on the right side is shown with its interval."""
     return {title: one[name] for name, title in SHARES.items()}
+
+
+def _telling(rows: dict[Any, dict[Any, Any]], curves: Iterable[xr.Dataset]) -> dict[Any, Any]:
+    """Rows without shares by weight where all weights are alike, and without a column of zeros."""
+    same = all((one["weight"].max() == one["weight"].min()).item() for one in curves)
+    idle = {SHARES["weighted"]} if same else set()
+    if not any(row[SHARES["alone"]] for row in rows.values()):
+        idle.add(SHARES["alone"])
+    return {name: {k: v for k, v in row.items() if k not in idle} for name, row in rows.items()}
 
 
 def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
@@ -65,7 +75,7 @@ def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
         for option, one in shares.loc[choice].iterrows()
     }
     title = f"readings of {found.attrs['id']}, by option"
-    return Table(frame(rows, "choice", "option"), FORMATS, name=title)
+    return Table(frame(_telling(rows, [found]), "choice", "option"), FORMATS, name=title)
 
 
 def exclusions(statements: Sequence[Statement]) -> Table:
@@ -74,7 +84,7 @@ def exclusions(statements: Sequence[Statement]) -> Table:
         (one.id, count, why) for one in statements for why, count in left_out(one).items() if count
     ]
     left = pd.DataFrame(rows, columns=["statement", "readings", "why"]).set_index("statement")
-    return Table(left, {"readings": "{:.0f}"}, name="readings that are left out")
+    return Table(left, {"readings": "{:,.0f}"}, name="readings that are left out")
 
 
 def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, dict[str, str]]:

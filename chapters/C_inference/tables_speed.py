@@ -23,7 +23,18 @@ SOLVERS = {
 }
 OURS = [name for name in SOLVERS if name.startswith("vn_")]
 SPAMS = [name for name in SOLVERS if name.startswith("spams_")]
-METHODS = {"auto": "default settle", "line_search": "line search", "restart": "FISTA, restarted"}
+METHODS = {
+    "auto": "default settle",
+    "cd": "coordinate descent",
+    "line_search": "line search",
+    "restart": "FISTA, restarted",
+}
+PLACES = {
+    "size": "{}",
+    "stack": "{}",
+    "layers": "{} layers",
+    "k": "{} atoms",
+}  # how a place is named
 PURSUITS = {
     "vn_omp": "ours",
     "vn_swaps": "ours, with exchanges",
@@ -78,15 +89,16 @@ def _by_depth(deep: xr.Dataset | None) -> xr.DataArray:
 
 def _judged(found: xr.DataArray, bound: float, *, least: bool = False) -> dict[str, str]:
     """The bound, the worst place, in how many it holds, and the verdict."""
-    said = {"wanted": f"{'>=' if least else '<='} {bound:g}"}
+    said = {"wanted": f"{'≥' if least else '≤'} {bound:g}"}
     values = found.stack(place=found.dims).dropna("place")
     if not values.size:
         return said | {"worst": "", "where": "", "holds in": "", "verdict": "not measured"}
     worst = values.isel(place=int((-values if least else values).to_numpy().argmax()))
-    names = [f"{dim} {at}" for dim, at in zip(found.dims, worst["place"].item(), strict=True)]
+    places = zip(found.dims, worst["place"].item(), strict=True)
+    names = [PLACES.get(str(dim), f"{dim} {{}}").format(at) for dim, at in places]
     holds = int((values >= bound if least else values <= bound).sum())
     return said | {
-        "worst": f"{float(worst):.3g}",
+        "worst": short(float(worst)),
         "where": ", ".join(names),
         "holds in": f"{holds} of {values.size}",
         "verdict": "met" if holds == values.size else "missed",
@@ -117,7 +129,7 @@ def table(speed: xr.Dataset) -> Table:
         {"": micro(speed).transpose(..., "solver")}, "gap", "size", solver=SOLVERS, gap=_power
     )
     found = found.rename_axis(["gap", "size"])
-    return Table(found, dict.fromkeys(found, "{:.0f}"), name="time per sample")
+    return Table(found, name="time per sample")
 
 
 def wide(found: xr.Dataset | None) -> Table | str:
@@ -127,7 +139,7 @@ def wide(found: xr.Dataset | None) -> Table | str:
     found = found.isel(gap=0, drop=True) if "gap" in found.dims else found
     columns = {"µs per sample": micro(found), "active atoms": found["active"]}
     shown = spreads(columns, "size", "solver", solver=SOLVERS)
-    return Table(shown, dict.fromkeys(columns, "{:.0f}"), name="time per sample, many atoms")
+    return Table(shown, name="time per sample, many atoms")
 
 
 def calls(speed: xr.Dataset) -> Table:
@@ -156,7 +168,7 @@ def layers(stacks: xr.Dataset) -> Table:
 
 def picks(pursuit: xr.Dataset) -> Table:
     """Orthogonal matching pursuit: time, and what is left unexplained."""
-    columns = {"µs per sample": micro(pursuit), "error": pursuit["error"]}
+    columns = {"µs per sample": micro(pursuit), "error, % of the power": 100 * pursuit["error"]}
     return Table(spreads(columns, "k", solver=PURSUITS), name="orthogonal matching pursuit")
 
 
@@ -167,8 +179,8 @@ def memory(found: xr.Dataset) -> Table:
         "settle alone, MB": found["rise"] / 1e6,
         "per sample, kB": found["per_sample"] / 1e3,
     }
-    shown = spreads(columns, "size", "solver").rename_axis(["size", "method"])
-    return Table(shown, dict.fromkeys(columns, "{:.0f}"), name="memory of the settle")
+    shown = spreads(columns, "size", "solver", solver=METHODS).rename_axis(["size", "method"])
+    return Table(shown, name="memory of the settle")
 
 
 def cuda(speed: xr.Dataset) -> Table:
@@ -176,7 +188,7 @@ def cuda(speed: xr.Dataset) -> Table:
     one = speed.where(speed["wall"].notnull())
     columns = {
         "µs per sample": 1e6 * one["wall"] / one["n_samples"],
-        "share of the GEMM rate": one["gemm_share"],
+        "share of the rate of one large product, %": 100 * one["gemm_share"],
     }
     shown = spreads(columns, "gap", "size", "solver", solver=SOLVERS, gap=_power)
     return Table(shown, name="time per sample on a GPU")

@@ -32,7 +32,7 @@ LINES = {
 READINGS = {"first": "first code, V₁a₁", "top": "strictly from the top code"}
 # The line of an interface rule.
 INTERFACES = {"subspace": "", "frozen": (4, 1.5), "literal": (1, 1), "isometry": (3, 1, 1, 1)}
-SOLVERS = {"rounds": "J rounds", "limit": "limit (Eq. 39)"}
+SOLVERS = {"rounds": "J rounds", "limit": "limit"}
 
 
 class Panel(NamedTuple):

@@ -168,7 +168,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     said = {
         "told-grows": told.sel(layer=3) / told.sel(layer=1),
         "active": {m: ", ".join(texts("", by, percent).values()) for m, by in active.items()},
-        "certain": f"{float(results['end_certain'].min()):.3f}",
+        "certain": float(results["end_certain"].min()),
         "gap": results["gap_end"].max(),
     }
     form = "{:.0f}".format

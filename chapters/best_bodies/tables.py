@@ -134,7 +134,7 @@ def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
         "verdict": {name: one["verdict"] for name, one in came.items()},
         "seeds": {m: str(int(seeds.sel(model=m))) for m in results["model"].values},
         "error": {m: curved(results, m) for m in run(results, results["model"].values)},
-        "numbers": {m: results["fact_parameters"].sel(model=m) for m in run(results, OWN)},
+        "numbers": {m: results["fact_parameters"].sel(model=m).median() for m in run(results, OWN)},
         "seconds": {m: results["learning_time"].sel(model=m) for m in run(results, OWN + RIVALS)},
     }
     for model in run(results, OWN):

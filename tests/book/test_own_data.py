@@ -67,7 +67,7 @@ def test_what_the_page_says_of_the_peers_is_in_their_table():
     assert f"takes {texts[ours[0]]:.2f} s where" in PAGE.replace("\n", " ")
     assert f"takes {texts[slower]:.2f} s" in PAGE and texts[slower] < texts[ours[0]]
     offset = error.loc["signals with an offset"]
-    assert f"{offset[ours[1]]:.3f} of the variance" in PAGE
+    assert f"{offset[ours[1]]:.2g} of the variance" in PAGE
     assert offset[ours[1]] > offset[others].max()
     assert (
         fit_s.drop("tf-idf of docstrings")[ours].max(axis=1)

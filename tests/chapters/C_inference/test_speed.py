@@ -428,8 +428,8 @@ def test_targets_are_judged_by_what_is_stored():
     frame = tables_speed.targets(part, *others)
     assert frame.frame["holds in"].iloc[0] == "1 of 2"
     assert frame.frame["verdict"].iloc[2] == "not measured", "no stacks of J_cost are stored"
-    assert tables_speed.targets(part, *others, deep([1, 3])).frame["where"].iloc[2] == "layers 2"
-    assert frame.frame["where"].iloc[0] == "size 784x512x1 masked"
+    assert tables_speed.targets(part, *others, deep([1, 3])).frame["where"].iloc[2] == "2 layers"
+    assert frame.frame["where"].iloc[0] == "784x512x1 masked"
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ def test_numbers_follow_from_the_results(appI_results):
     assert found["appI-used-least"] == "100 %" and found["appI-effective-least"] == "75 %"
     assert found["appI-active-vn-3"] == "50 %, 25 %, 12 %" and found["appI-falls-vn-3"] == "2"
     assert found["appI-locked-vn-3"] == "20" and found["appI-rises-vn-3"] == "2"
-    assert found["appI-certain"] == "0.990" and found["appI-gap"] == "1.0 × 10⁻⁵"
+    assert found["appI-certain"] == "0.99" and found["appI-gap"] == "1.0 × 10⁻⁵"
     assert found["appI-sum-lowest"] == "90 %"
 
 
