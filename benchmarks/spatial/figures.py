@@ -20,7 +20,7 @@ from matplotlib.typing import ColorType
 from benchmarks.spatial.errors import ratio, reported
 from vnlib.plots.frames import empty, label
 from vnlib.plots.statistics import median, over_seeds, raised, short
-from vnlib.plots.style import image_axes, look
+from vnlib.plots.style import IN_ROWS, image_axes, look
 
 FLOOR = 1e-17  # below this an error is rounding
 ERROR = "mean squared error"
@@ -64,7 +64,7 @@ def mosaic(count: int, columns: int, size: tuple[float, float]) -> tuple[plt.Fig
     fig, axes = plt.subplots(
         rows, columns, figsize=(size[0] * columns, size[1] * rows), squeeze=False
     )
-    fig.set_label("in rows")
+    fig.set_label(IN_ROWS)
     for ax in axes.flat[count:]:
         ax.set_visible(False)
     return fig, list(axes.flat[:count])

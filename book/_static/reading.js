@@ -2,6 +2,7 @@
 // that open for links, searches and printing.
 document.addEventListener("DOMContentLoaded", () => {
   "use strict";
+  const root = document.documentElement;
 
   // The number a cell begins with, such as 5.1 × 10⁻⁷ in "5.1 × 10⁻⁷ [4.3 × 10⁻⁷, 5.2 × 10⁻⁷]"; else its text.
   const value = (cell) => {
@@ -58,13 +59,15 @@ document.addEventListener("DOMContentLoaded", () => {
     label.append(select);
     table.before(label);
   }
-  // A table that is wider than its column is stacked: a block for each row, in which cells name their columns. So is
-  // one that is squeezed into it, by rows of many short lines.
+  // A table that is wider than its column is set smaller where that is no phone's, and may be moved sideways there. Else it
+  // is stacked: a block for each row, in which cells name their columns. So is one that is squeezed into its column, by
+  // rows of many short lines.
   const LONG = 60; // letters of a cell that has a line of its own there
   const tables = [...document.querySelectorAll(".bd-content table:not(.vn-footer)")].filter(
     (one) => one.tHead && one.tBodies.length && !one.closest(".vn-explorer, .highlighttable"));
   for (const table of tables) {
-    const names = [];
+    const names = [], parts = [...table.tHead.rows].at(-1); // the row that names what the heads of rows are, if one does
+    const kinds = parts.querySelector(".col_heading") ? [] : [...parts.cells].map((one) => (one.matches(".index_name") ? one.textContent.trim() : ""));
     for (const row of table.tHead.rows) {
       let column = 0;
       for (const head of row.cells) {
@@ -77,7 +80,8 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const row of table.tBodies[0].rows) {
       let column = names.length - [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0); // after shared cells
       for (const cell of row.cells) {
-        if (cell.tagName === "TD" && names[column]) cell.dataset.head = names[column];
+        const head = cell.tagName === "TD" ? names[column] : kinds[column];
+        if (head) cell.dataset.head = head;
         cell.classList.toggle("vn-long", cell.textContent.trim().length > LONG);
         column += cell.colSpan;
       }
@@ -87,11 +91,48 @@ document.addEventListener("DOMContentLoaded", () => {
   function stack() {
     for (const table of tables) {
       if (!table.parentElement.clientWidth) continue; // folded
-      table.classList.remove("vn-stacked");
-      const room = table.parentElement.clientWidth, wide = table.getBoundingClientRect().width > room + 1;
+      table.classList.remove("vn-stacked", "vn-tight");
+      const room = table.parentElement.clientWidth, wide = () => table.getBoundingClientRect().width > room + 1;
       const tall = room < 450 && [...table.tBodies[0].rows].some((row) => row.offsetHeight > 350);
-      table.classList.toggle("vn-stacked", wide || tall);
+      if (room >= 600 && wide()) table.classList.add("vn-tight");
+      const moves = room >= 600 && !root.matches(".vn-paper") && table.getBoundingClientRect().width < 1.6 * room;
+      table.classList.toggle("vn-stacked", (wide() && !moves) || tall);
     }
+    for (const box of boxes) cut(box);
+  }
+  // What is wider or higher than its box fades where it goes on, and a long table can be shown whole.
+  const boxes = [...document.querySelectorAll(".bd-content :is(.vn-table, .vn-pan)")].filter((one) => !one.closest(".vn-explorer"));
+  const presses = new Map();
+  function cut(box) {
+    if (!box.clientWidth) return; // folded
+    const beside = box.scrollWidth - box.clientWidth, below = box.scrollHeight - box.clientHeight;
+    box.classList.toggle("vn-moves", beside > 2);
+    box.classList.toggle("vn-beside", beside - box.scrollLeft > 2);
+    box.classList.toggle("vn-below", below - box.scrollTop > 2);
+    const press = presses.get(box);
+    if (press) press.hidden = !box.matches(".vn-whole") && below <= 2;
+  }
+  for (const box of boxes) {
+    box.addEventListener("scroll", () => cut(box), { passive: true });
+    const rows = box.querySelector("table")?.tBodies[0]?.rows.length;
+    if (!rows) continue;
+    const press = Object.assign(document.createElement("button"), { type: "button", className: "vn-larger vn-rows", hidden: true });
+    const say = () => {
+      const open = box.matches(".vn-whole");
+      press.textContent = open ? "Show fewer rows" : `Show all ${rows} rows`;
+      press.setAttribute("aria-expanded", open);
+      press.setAttribute("aria-label", `${press.textContent}: ${box.getAttribute("aria-label") ?? "table"}`);
+    };
+    press.addEventListener("click", () => {
+      box.classList.toggle("vn-whole");
+      box.scrollTop = 0;
+      say();
+      cut(box);
+      press.scrollIntoView({ block: "nearest" });
+    });
+    say();
+    presses.set(box, press);
+    box.after(press);
   }
   window.addEventListener("load", stack);
   window.addEventListener("resize", stack);
@@ -120,7 +161,6 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   // On paper nothing can be opened, and the ground is white.
-  const root = document.documentElement;
   let shut = [], theme;
   window.addEventListener("beforeprint", () => {
     shut = [...document.querySelectorAll("details:not(.hide, .vn-numbers, [open])")];

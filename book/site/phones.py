@@ -23,6 +23,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import ScalarFormatter
 from matplotlib.transforms import Bbox
 
+from vnlib.plots.style import IN_ROWS
+
 COLUMN = 342
 """CSS pixels of the text on a phone of 390."""
 LEAST = 9
@@ -38,8 +40,6 @@ PICTURE = 2.2
 MOST = 30
 """Panels; a figure of more is a table of pictures."""
 SIDE = "outside lower center"
-IN_ROWS = "in rows"
-"""Label of a figure that is read row by row: its panels have titles of their own, its columns none."""
 
 
 def rearrange(figure: Figure) -> bool:
@@ -204,6 +204,10 @@ def _labelled(axes: Axes, lefts: Sequence[Axes]) -> None:
         told: Any = left.yaxis.get_tick_params(which="major")
         if shared and told.get("labelleft", True):
             axes.tick_params(axis="y", labelleft=True)
+        elif not shared and len(left.get_yticks()):
+            names = left.get_yticklabels()
+            axes.set_yticks(left.get_yticks(), [text.get_text() for text in names])
+            axes.tick_params(axis="y", labelsize=names[0].get_fontsize())
         if left.get_ylabel() and not axes.get_ylabel():
             axes.set_ylabel(left.get_ylabel(), size=left.yaxis.label.get_fontsize())
         return
@@ -296,7 +300,7 @@ def _wrap(figure: Figure) -> bool:
     for axes, row in zip(figure.axes, rows, strict=True):
         inside, parts = axes.get_window_extent(), vars(axes)
         middle = inside.x0 + inside.width / 2
-        free = 1.05 * inside.width if rows.count(row) > 1 else 2 * min(middle, room - middle)
+        free = 0.95 * inside.width if rows.count(row) > 1 else 2 * min(middle, room - middle)
         for text in (axes.title, axes.xaxis.label):
             found |= _break(text, text.get_window_extent().width, free)
         text = parts["_left_title"]
@@ -328,7 +332,7 @@ def _names(axes: Axes) -> bool:
         return False
     counts = [one.count("\n") + 1 for one in broken]
     most = max((a + b) / 2 for a, b in pairwise([*counts, 1]))
-    lines = 1.2 * most * looks[0][0] / 72  # inches that names need from one to the next
+    lines = (1.2 * most + 0.4) * looks[0][0] / 72  # inches that names need from one to the next
     room = axes.get_window_extent().height / axes.figure.dpi / abs(np.diff(axes.get_ylim())[0])
     if isinstance(axes.figure, Figure) and lines > room > 0:
         axes.figure.set_figheight(axes.figure.get_figheight() * lines / room)

@@ -33,8 +33,8 @@ def styles(models: Groups) -> dict[str, object]:
 def adaptive(results: xr.Dataset) -> plt.Figure:
     """One digit in both models: by which weights it is restored, from which code it is drawn."""
     one = results.isel(seed=0)
-    fig = plt.figure(figsize=(9.8, 5.4))
-    above, below = fig.subfigures(2, 1, height_ratios=[1.05, 1.4])
+    fig = plt.figure(figsize=(9.8, 5.9))
+    above, below = fig.subfigures(2, 1, height_ratios=[1.05, 1.7])
     axes = above.subplots(1, 4 + one.sizes["head"])
     titles = {
         "input": "input",
@@ -62,7 +62,7 @@ def adaptive(results: xr.Dataset) -> plt.Figure:
         curves.loglog(place, profile, color=color, marker=marker, ms=3, lw=1.2, label=text)
     curves.set(xlabel="entries, the largest first", ylim=(1e-4, 1))
     curves.set_ylabel("share of the row's sum")
-    curves.legend(fontsize=7.5, loc="lower left")
+    below.legend(*curves.get_legend_handles_labels(), ncols=4, loc="outside lower center")
     return fig
 
 

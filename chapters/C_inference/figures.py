@@ -367,8 +367,10 @@ def support(r: xr.Dataset) -> plt.Figure:
             relative = (active.sel(solver=solver) / final).median("seed")
             height = r["height"].sel(chosen).sel(schedule="sweep", solver=solver).median("seed")
             shown = height.values > FLOOR
-            pair[0].plot(r["sweep"], relative, color=color, label=label)
-            pair[1].plot(height.values[shown], relative.values[shown], color=color)
+            # Two that are one line: the later one leaves gaps.
+            style = {"color": color, "ls": (0, (3, 2)) if solver == "restart" else "-"}
+            pair[0].plot(r["sweep"], relative, label=label, **style)
+            pair[1].plot(height.values[shown], relative.values[shown], **style)
         pair[0].set(xscale="log", xlabel="sweep", title=stack_name(depth))
         pair[1].set(xscale="log", xlabel=r"$(F - F^*)\,/\,F^*$", title=stack_name(depth))
         pair[1].invert_xaxis()

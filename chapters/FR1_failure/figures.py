@@ -141,6 +141,14 @@ def curves(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
         return empty("These results hold no training that was watched.")
     own = own.isel(model=watched)
     fig, axes = spatial.mosaic(own.sizes["model"], 6, (1.75, 1.75))
+    zero = own["zero_baseline"]
+    shown = [
+        own[f"curve_{n}"] / zero.sel(where=where) for n, where in (("val", "id"), ("ood", "ood"))
+    ]
+    ends = (
+        min(0.7 * float(one.min()) for one in shown),
+        max(1.4 * float(one.max()) for one in shown),
+    )
     for ax, model in zip(axes, own["model"].values, strict=True):
         one = own.sel(model=model)
         for name, where, said in (("val", "id", "ID test"), ("ood", "ood", "OOD")):
@@ -153,10 +161,12 @@ def curves(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
             ax.plot(*lines, color=color, lw=0.8, alpha=0.7)
             ax.plot([], [], color=color, label="OOD" if name == "ood" else "ID validation")
         ax.axhline(1, **spatial.ZERO)
-        ax.set(yscale="log", ylim=(1e-4, 10))
+        ax.set(yscale="log", ylim=ends)
+        ax.locator_params(axis="x", nbins=3)
+        ax.xaxis.set_major_formatter(lambda updates, _: f"{updates / 1000:g}")
         ax.set_title(spatial.wrapped(label(own, model), 18), fontsize=8)
         ax.tick_params(labelsize=7)
-    fig.supxlabel("updates", fontsize=9)
+    fig.supxlabel("updates, thousands", fontsize=9)
     fig.supylabel("error / zero baseline", fontsize=9)
     fig.legend(
         *axes[0].get_legend_handles_labels(), fontsize=9, loc="outside upper center", ncols=2

@@ -20,7 +20,7 @@ from benchmarks.functions.protocols import PRINTED, by_protocol, five_rounds
 from benchmarks.functions.tables import GROUPS, RULES, UNIT, measured, present
 from vnlib.plots import frames
 from vnlib.plots.statistics import median, raised, short
-from vnlib.plots.style import DIVERGING, PALETTE, look
+from vnlib.plots.style import DIVERGING, IN_ROWS, PALETTE, look
 
 TITLES = {"id": "in distribution", "easy": "Easy:\nsums", "hard": "Hard:\ncompositions"}
 
@@ -28,7 +28,7 @@ TITLES = {"id": "in distribution", "easy": "Easy:\nsums", "hard": "Hard:\ncompos
 def task(data: xr.Dataset) -> plt.Figure:
     """Three signals of each kind, a row of panels per set; data: value (signal, time), set, kind."""
     fig, axes = plt.subplots(3, 6, figsize=(10.5, 4.6), sharex=True, sharey=True)
-    fig.set_label("in rows")  # on phones, too
+    fig.set_label(IN_ROWS)  # on phones, too
     for row, (name, title) in zip(axes, TITLES.items(), strict=True):
         one = data.isel(signal=np.flatnonzero(data["set"].values == name))
         kinds = list(dict.fromkeys(one["kind"].values.astype(str)))
@@ -79,10 +79,20 @@ def grid(results: xr.Dataset, protocol: str, groups: Sequence[str] = tuple(GROUP
         ax=ax,
         cbar_kws={"label": "error / error of the zero baseline", "extend": "both", "pad": 0.01},
     )
+    _legible(ax, relative.shape[1])
     for column, row in enumerate(np.nanargmin(table.values, axis=0)):
         ax.add_patch(plt.Rectangle((column, row), 1, 1, fill=False, ec="k", lw=1.6))
     _heads(ax, results, table, len(models) if rules else 0)
     return fig
+
+
+def _legible(ax: plt.Axes, columns: int) -> None:
+    """Numbers in white or black, whichever has more contrast with the colour of its cell."""
+    colors = ax.collections[0].get_facecolors()
+    for text in ax.texts:
+        column, row = map(int, text.get_position())
+        light = sns.utils.relative_luminance(colors[row * columns + column])
+        text.set_color("black" if light > 0.18 else "white")
 
 
 def _brief(value: float) -> str:

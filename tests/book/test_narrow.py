@@ -44,6 +44,17 @@ PARTS = {
     f'{HEADS}</tr></thead><tbody><tr><th rowspan="2">a</th><th>id</th>{CELLS}</tr><tr><th>ood</th>{CELLS}</tr></tbody></table></div>',
 }
 
+PARTS["long"] = (
+    '<div class="vn-table" id="long" tabindex="0" role="region" aria-label="L"><table class="dataframe"><thead>'
+    '<tr><th class="blank"></th><th class="col_heading">error</th></tr><tr><th class="index_name">model</th>'
+    f'<th class="blank"></th></tr></thead><tbody>{"<tr><th>a</th><td>1</td></tr>" * 60}</tbody></table></div>'
+)
+PARTS["moved"] = (
+    '<div class="vn-table" tabindex="0" role="region" aria-label="M"><table class="dataframe" id="moved"><thead><tr>'
+    f'<th class="blank"></th>{12 * "<th class=col_heading>error</th>"}</tr></thead><tbody><tr><th>a</th>'
+    f"{12 * '<td style=min-width:5rem>1</td>'}</tr></tbody></table></div>"
+)
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Path:
@@ -114,6 +125,50 @@ def test_no_table_is_wider_than_its_column(built, page):
     page.locator("#wide.vn-stacked").wait_for()  # the page has heard of it
     page.evaluate("document.querySelector('#wide').classList.remove('vn-stacked')")
     assert page.evaluate(WIDER) == ["wide"], "or this shows nothing"
+
+
+def test_a_long_table_says_that_it_goes_on_and_can_be_shown_whole(built, page):
+    page.goto((built / "index.html").as_uri())
+    box, press = page.locator("#long"), page.get_by_role("button", name="rows: L")
+    assert press.text_content() == "Show all 60 rows" and "vn-below" in box.get_attribute("class")
+    assert page.get_by_role("button", name="Show all 1 rows: T", exact=True).count() == 0, (
+        "all of it is shown"
+    )
+    box.evaluate("(one) => one.scrollTo(0, one.scrollHeight)")
+    page.locator("#long:not(.vn-below)").wait_for()
+    press.press("Enter")
+    assert box.evaluate("(one) => one.scrollHeight - one.clientHeight") <= 2
+    assert press.text_content() == "Show fewer rows" and "vn-below" not in box.get_attribute(
+        "class"
+    )
+    press.press("Enter")
+    page.locator("#long.vn-below").wait_for()
+    page.emulate_media(media="print")
+    assert not press.is_visible()
+    assert box.evaluate("(one) => one.scrollHeight - one.clientHeight") <= 2
+    assert box.evaluate("(one) => getComputedStyle(one).maskImage") == "none"
+
+
+def test_a_stacked_row_says_what_its_names_are(built, page):
+    page.goto((built / "index.html").as_uri())
+    names = "[...document.querySelectorAll('#wide tbody th')].map((one) => one.dataset.head)"
+    assert page.evaluate(names) == ["model", "set", "set"]
+
+
+def test_a_table_that_is_little_wider_than_its_column_is_moved_there(built, page):
+    """Where the column is no phone's rows can still be compared, and what is cut off fades."""
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto((built / "index.html").as_uri())
+    page.locator(".vn-moves.vn-beside > #moved.vn-tight:not(.vn-stacked)").wait_for()
+    assert page.evaluate(WIDER) == ["moved"]
+    box = page.locator(".vn-table:has(> #moved)")
+    box.evaluate("(one) => one.scrollTo(one.scrollWidth, 0)")
+    page.locator(".vn-moves:not(.vn-beside) > #moved").wait_for()
+    name = "(one) => one.querySelector('tbody th').getBoundingClientRect().left"
+    left = box.evaluate("(one) => one.getBoundingClientRect().left")
+    assert abs(box.evaluate(name) - left) < 2, "names of rows stay in sight"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(WIDER) == [], "paper cannot be moved"
 
 
 def test_on_paper_nothing_is_in_a_box_that_scrolls(built, page):

@@ -16,7 +16,7 @@ from sphinx.util.docutils import docutils_namespace
 from benchmarks.spatial import figures as spatial
 from book.site import in_place, phones
 from vnlib.book import paths
-from vnlib.plots.style import readable, use_style
+from vnlib.plots.style import IN_ROWS, readable, use_style
 
 NAMES = ["Vector Network", "CNN, ramp code", "MLP"]
 
@@ -83,7 +83,7 @@ def test_the_first_columns_keep_their_rows():
 @pytest.mark.parametrize("named", [False, True])
 def test_a_figure_is_read_row_by_row_that_says_so(named):
     """Rows with names begin anew, others go on; what is not seen leaves no gap."""
-    fig, axes = plt.subplots(2, 5, figsize=(10, 3.4), label=phones.IN_ROWS)
+    fig, axes = plt.subplots(2, 5, figsize=(10, 3.4), label=IN_ROWS)
     for number, ax in enumerate(axes.ravel()):
         ax.imshow(np.eye(4))
         ax.set(xticks=[], yticks=[], visible=number < 9)
@@ -102,7 +102,7 @@ def test_a_figure_is_read_row_by_row_that_says_so(named):
 
 def test_kits_call_it_the_same():
     fig, _ = spatial.mosaic(3, 2, (1, 1))
-    assert fig.get_label() == phones.IN_ROWS
+    assert fig.get_label() == IN_ROWS
 
 
 def test_squares_with_names_of_their_own_stand_below_each_other():

@@ -76,7 +76,7 @@ def built(folder: Path, page: str, monkeypatch, name: str = "index") -> str:
     (source / f"{name}.rst").write_text(page)
     if name != "index":
         (source / "index.rst").write_text(f"All\n===\n\n.. toctree::\n\n   {name}\n")
-    told = {"html_theme": "basic", "extensions": ["reading"]}
+    told = {"html_theme": "basic", "extensions": ["reading", "no_breaks"]}
     with docutils_namespace(), open(os.devnull, "w", encoding="utf-8") as nowhere:
         app = Sphinx(
             srcdir=source, confdir=None, outdir=folder / "out", doctreedir=folder / "trees",
@@ -102,6 +102,14 @@ def test_a_schematic_is_drawn_in_the_page_with_its_caption(tmp_path, monkeypatch
     assert "A <em>caption</em>." in html
     with pytest.raises(Exception, match="no schematic 'settel'; there are: layer, settle"):
         built(tmp_path / "x", PAGE.replace("schematic:: settle", "schematic:: settel"), monkeypatch)
+
+
+def test_a_number_stays_with_its_sign_or_unit(tmp_path, monkeypatch):
+    text = "Of 5.1 × 10⁻⁷ [4 × 10⁻⁷, 6] and 92 % of 16 GB, **3** % and *2* × as many, 5 sheep, ``7 %``."
+    html = built(tmp_path, f"Page\n====\n\n{text}\n", monkeypatch)
+    assert "5.1\xa0×\xa010⁻⁷ [4\xa0×\xa010⁻⁷, 6]" in html and "92\xa0% of 16\xa0GB," in html
+    assert "<strong>3</strong>\xa0%" in html and "<em>2</em>\xa0× as many, 5 sheep" in html
+    assert "\xa0%" not in html[html.index("<code") :], "code is as it is typed"
 
 
 def test_chapters_have_a_small_schematic_at_their_head(tmp_path, monkeypatch):

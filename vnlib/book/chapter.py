@@ -1,8 +1,7 @@
 """A chapter at work: its parameters are checked, its settings read, its runs stored.
 
-A chapter is a notebook with a sidecar of the same name, `chapters/NAME/NAME.toml`, which holds the
-title, the claims, what each parameter may be, and the settings of each profile. This module knows
-that form and no chapter.
+A chapter is a notebook with a sidecar of the same name, `chapters/NAME/NAME.toml`: title, claims,
+what each parameter may be, settings of each profile. This module knows that form and no chapter.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from vnlib.book import paths
 PALETTE = sns.color_palette("colorblind").as_hex()
 SEQUENTIAL = "cividis"  # ordered and readable with any colour vision
 DIVERGING = "PuOr_r"  # zero is white
+IN_ROWS = "in rows"  # label of a figure that phones read row by row: its columns have no titles
 COLUMN = 773  # px of a page's column of text at 1280 px, to which wider figures are shrunk
 
 
