@@ -93,7 +93,7 @@ document.addEventListener("DOMContentLoaded", () => {
       if (!table.parentElement.clientWidth) continue; // folded
       table.classList.remove("vn-stacked", "vn-tight");
       const room = table.parentElement.clientWidth, wide = () => table.getBoundingClientRect().width > room + 1;
-      const tall = room < 450 && [...table.tBodies[0].rows].some((row) => row.offsetHeight > 350);
+      const tall = room < 450 && [...table.tBodies[0].rows].some((row) => row.offsetHeight > 200);
       if (room >= 600 && wide()) table.classList.add("vn-tight");
       const moves = room >= 600 && !root.matches(".vn-paper") && table.getBoundingClientRect().width < 1.6 * room;
       table.classList.toggle("vn-stacked", (wide() && !moves) || tall);

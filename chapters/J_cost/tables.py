@@ -5,10 +5,16 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections import Counter
+from functools import cache
+from typing import Any
+
 import pandas as pd
 import xarray as xr
 
 from chapters.J_cost.figures import AXES, PAIRS, SINGLE, TASKS, along, ratio
+from vnlib.book import paths
 from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, spreads
 
@@ -20,6 +26,34 @@ SHORT = {
     "exact_update": "update with it / backprop",
     "update": "update, default settle / backprop",
 }
+
+
+@cache
+def _sidecar(chapter: str) -> dict[str, Any]:
+    known = chapter in paths.chapters()
+    return tomllib.loads(paths.sidecar(chapter).read_text(encoding="utf-8")) if known else {}
+
+
+def title(chapter: str) -> str:
+    """What readers call a chapter."""
+    return _sidecar(chapter).get("title", chapter)
+
+
+def labels(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What readers call chapters and their models; of models with one label also which one it is."""
+    models = [_sidecar(chapter).get("models", {}) for chapter, _ in rows]
+    said = [
+        one.get(name, {}).get("label", title(name))
+        for one, (_, name) in zip(models, rows, strict=True)
+    ]
+    many = Counter(zip((chapter for chapter, _ in rows), said, strict=True))
+    return [
+        (
+            title(chapter),
+            f"{label} ({name.replace('_', ' ')})" * (many[chapter, label] > 1) or label,
+        )
+        for (chapter, name), label in zip(rows, said, strict=True)
+    ]
 
 
 def duration(seconds: float) -> str:
@@ -85,6 +119,7 @@ def chapters(results: xr.Dataset) -> Table:
     """The account, chapter by chapter, and the sum, of memory and checkpoints the most."""
     rows = results[list(COLUMNS)].to_dataframe()[list(COLUMNS)]
     rows.loc["all"] = rows.agg({key: over for key, (*_, over) in COLUMNS.items()})
+    rows = rows.rename(index=title)
     rows.columns = [label for label, *_ in COLUMNS.values()]
     formats = {label: form for label, form, _ in COLUMNS.values()}
     return Table(rows, formats, name="what the chapters took")
@@ -96,6 +131,7 @@ def runs(measured: xr.Dataset) -> Table:
     rows = measured[["label", *names]].to_dataframe().dropna().reset_index()
     rows["run"] = rows["label"].str.split(": ", n=1).str[-1]
     rows = rows.set_index(["chapter", "run"])[list(names)].rename(columns=names)
+    rows = rows.rename(index=title, level="chapter")
     formats = {"at its peak": size, "program": size, "processor": duration, "to its end": yes}
     return Table(rows, formats, name="measured runs")
 
@@ -108,7 +144,10 @@ def models(found: xr.Dataset, measured: xr.Dataset) -> Table:
     rows["their size"] = 4 * rows["weights"]
     runs = {str(name): one.to_dataframe() for name, one in measured.groupby("chapter")}
     rows["largest process"] = [_peak(runs.get(name[0]), *name) for name in rows.index]
-    forms = ("{:.0f}", duration, lambda one: f"{short(one)} s", "{:.0%}", "{:.0f}", size, size)
+    rows.index = pd.MultiIndex.from_tuples(labels(rows.index.tolist()), names=rows.index.names)
+    share = "{:.0f} %".format
+    rows["with a GPU"] *= 100
+    forms = ("{:.0f}", duration, lambda one: f"{short(one)} s", share, "{:,.0f}", size, size)
     formats = dict(zip(rows.columns, forms, strict=True))
     return Table(rows, formats, name="cost of all models of all chapters")
 
@@ -128,7 +167,7 @@ def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, s
     said = {
         "appj-time": duration(float(results["seconds"].sum())),
         "appj-gpu-time": duration(float(results["gpu_seconds"].sum())),
-        "appj-largest": results["peak"].idxmax().item(),
+        "appj-largest": title(results["peak"].idxmax().item()),
         **texts("appj-chapters", results["bytes"].count(), whole),
         **texts("appj", results[["runs", "gpu_runs"]].sum(), whole),
         **texts("appj", {"disk": results["bytes"].sum(), "mnist": raw}, size),

@@ -60,7 +60,13 @@ def swaps(shown: Mapping[str, xr.DataArray | None]) -> plt.Figure:
         _panel(ax, table, *SWAPS[key])
     axes[-1, 0].set_xlabel("squared error over that of the zero baseline", fontsize=10)
     zero = Line2D([], [], color="k", ls=(0, (1, 3)), lw=1.2, label="zero baseline")
-    handles = [*kinds(*there.values()), zero]
+    keys = {key: table["key"].values.tolist() for key, table in there.items()}
+    drawn = (
+        there[key].isel(row=[keys[key].index(one) for one in rows if one in keys[key]])
+        for key, (_, _, rows) in SWAPS.items()
+        if key in there
+    )
+    handles = [*kinds(*drawn), zero]
     fig.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9.5)
     return fig
 

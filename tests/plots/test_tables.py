@@ -46,7 +46,8 @@ def test_a_cell_breaks_before_its_interval_and_its_seeds_and_nowhere_else():
     assert "2.0 [1.0,\xa03.0]" in cells(spreads({"": errors()}, "model"))
     assert "6.0 [5.0,\xa07.0], n\xa0=\xa02" in cells(spreads({"": errors()}, "model"))
     frame = pd.DataFrame({"share": ["80 % [70 %, 90 %]"], "rule": ["a < 1, b = c"]}, ["x"])
-    assert cells(frame) == ["80\xa0% [70\xa0%,\xa090\xa0%]", "a < 1, b = c"], (
+    frame["time"] = "4.4 min"
+    assert cells(frame) == ["80\xa0% [70\xa0%,\xa090\xa0%]", "a < 1, b = c", "4.4\xa0min"], (
         "words break as they do"
     )
 

@@ -163,11 +163,23 @@ def test_models_are_listed_and_what_is_unknown_left_empty():
         {"model": ["a", "b", "lost"], "chapter": ("model", ["whole", "whole", "lost"])},
     )
     shown = tables.models(found, measured()).shown()
-    assert shown["weights"].tolist() == ["", "3000", ""]
-    assert shown["with a GPU"].tolist() == ["0%", "50%", "100%"]
+    assert shown["weights"].tolist() == ["", "3,000", ""]
+    assert shown["with a GPU"].tolist() == ["0 %", "50 %", "100 %"]
     assert shown["their size"].tolist() == ["", "12 kB", ""]
     assert shown.loc[("whole", "b"), "all runs"] == "12 min"
     assert shown["largest process"].tolist() == ["500 MB", "500 MB", ""]
+
+
+def test_chapters_and_models_have_the_names_that_readers_know():
+    rows = [("whole", "a"), ("fig3_functions", "vn_1"), ("E_theory", "E_theory")]
+    said = tables.labels(rows)
+    assert said[0] == ("whole", "a")
+    assert said[1] == ("Function composition (VN Fig. 3)", "VN-1L")
+    assert said[2] == 2 * ("Theory (VN App. E)",)
+    alike = tables.labels([("J_cost", "some_a"), ("J_cost", "some_a")])
+    assert {label for _, label in alike} == {"some_a (some a)"}, (
+        "whose rows could not be told apart"
+    )
 
 
 @pytest.mark.parametrize(
