@@ -299,7 +299,7 @@ def overlap(results: xr.Dataset) -> plt.Figure:
     """How alike the updates of the two tasks' samples are, and how that goes with interference."""
     models, pairs = present_models(results, LEARNED), present_pairs(results)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9.8, 4.6))
-    alike = "|cosine| of the updates of a sample of each task"
+    alike = "absolute cosine of the updates of a sample of each task"
     pair_rows(left, results["overlap"], models, xlabel=alike, xlim=(0, None))
     frame = results[["overlap", "interference"]].sel(model=list(models)).to_dataframe()
     sns.scatterplot(
@@ -315,7 +315,7 @@ def overlap(results: xr.Dataset) -> plt.Figure:
         alpha=0.8,
         ax=right,
     )
-    right.set(xlabel="|cosine| of the updates", yscale="log")
+    right.set(xlabel="absolute cosine of the updates", yscale="log")
     right.set_ylabel("error on task 1:\nafter task 2 / after task 1 again")
     for tick, (_, color, _) in zip(left.get_yticklabels(), models.values(), strict=True):
         tick.set_color(color)

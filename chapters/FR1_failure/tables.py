@@ -17,6 +17,7 @@ READOUTS = {
     "pairs": "in all products of x and y",
     "profiles": "product of two profiles",
 }
+NAMED = {"l2": "negative distance"}  # of similarities
 PAIRS = (("cosine", "id"), ("cosine", "ood"), ("l2", "ood"), ("overlap", "ood"))
 
 
@@ -81,7 +82,9 @@ def kernels(results: xr.Dataset, hold_out: str = "square") -> Table:
     rows = [first.sel(source=source).assign_coords(label=name) for name, source in bumps.items()]
     r2 = xr.concat([*rows, models], "model", coords="minimal", compat="override")
     columns = {
-        f"{metric}, {pairs.upper()} pairs": r2.sel(metric=metric, pairs=pairs, drop=True)
+        f"{NAMED.get(metric, metric)}, {pairs.upper()} pairs": r2.sel(
+            metric=metric, pairs=pairs, drop=True
+        )
         for metric, pairs in PAIRS
     }
     found = xr.Dataset(columns).to_array("similarity")

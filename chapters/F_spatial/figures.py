@@ -116,7 +116,7 @@ def rank(results: xr.Dataset) -> plt.Figure:
         said = "Full 2D VN (band: all seeds)"
         axes[1].axhline(float(full.median()), color=color, lw=1.5, label=said)
     _zero(axes[1], one)
-    axes[0].set(xlabel="rank R", ylabel="|cosine| of two streams' images", ylim=(0, 1.03))
+    axes[0].set(xlabel="rank R", ylabel="absolute cosine of two streams' images", ylim=(0, 1.03))
     axes[1].set(xlabel="rank R", ylabel=f"OOD error ({spatial.ERROR})", yscale="log")
     axes[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig

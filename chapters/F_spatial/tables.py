@@ -99,7 +99,7 @@ def encodings(results: xr.Dataset) -> Table:
 def streams(results: xr.Dataset) -> Table:
     """How alike the streams of each model of rank 2 and 3 are."""
     titles = {
-        "stream_similarity": "|cosine| of images",
+        "stream_similarity": "absolute cosine of images",
         "stream_similarity_x": "of profiles along x",
         "stream_similarity_y": "of profiles along y",
         "stream_share": "energy, weakest / strongest",

@@ -125,3 +125,11 @@ def test_without_sparsity_the_first_half_is_lost_from_a_small_error_and_both_end
     second = shipped["mse"].sel(pair="halves", task=2, stage="second")
     assert sides(second.sel(model="vn_dense") / second.sel(model="vn")) == -1
     assert sides(tables.beside(shipped["final_error"]).sel(model="vn_dense", pair="halves")) == 1
+
+
+def test_who_has_the_least_error_on_the_first_task_after_the_second(shipped):
+    error = median(shipped["mse"].sel(stage="second", task=1))
+    first = {"digits": ["vn_dense", "pc"], "permuted": ["pc", "bpc"], "halves": ["pc", "bpc"]}
+    for pair, models in first.items():
+        order = error.sel(pair=pair).to_series().sort_values().index
+        assert list(order[:2]) == models, pair

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -127,3 +129,11 @@ def test_how_many_seeds_the_answer_rests_on(results):
     assert seeds.sel(diet=STRIPES) == 10
     assert (seeds.sel(diet=[FEW, ALONE]) == 5).all()
     assert one_of(results, "hit_ood", "vn_axes", ALONE).size == 5
+
+
+@pytest.mark.parametrize(("model", "place"), [("cnn", 0), ("vn_axes", 1), ("factorised", 1)])
+def test_which_of_the_learning_rates_that_were_tried_validates_best(model, place):
+    one = store.read(paths.RESULTS / "paper" / "FR4_stripes.selection.nc").sel(model=model)
+    rates = [json.loads(str(text))["training"]["lr"] for text in one["run_settings"].values]
+    chosen = rates[int(one["mse_val"].isel(diet=0).argmin("candidate"))]
+    assert sorted(set(rates)).index(chosen) == place and len(set(rates)) == 3

@@ -92,6 +92,11 @@ def test_one_number_per_axis_draws_nothing_at_a_ratio_near_one(results):
     assert (left > 0.9).all() and (ratio(scalar).median("seed") < 1.4).all()
 
 
+def test_with_one_number_per_axis_no_vector_network_fits_its_training_images(results):
+    scalar = results.sel(model=["vn_1_scalar", "vn_3_scalar", "full_scalar"])
+    assert (scalar["mse_train"] / scalar["zero_baseline_id"]).min() > 0.5
+
+
 def test_sharp_bumps(results, twice):
     assert middles(results, "full_sharp")["ratio"] < 3
     for other in ("vn_3_sharp", "factorised_sharp"):

@@ -167,3 +167,14 @@ def test_a_cnn_leaves_much_and_every_product_readout_without_relu_next_to_nothin
     left = median(tables.left(results))
     assert left.sel(model="cnn4") > 40 and left.sel(model="vn_flat") > 90
     assert left.sel(model=["vn_full", "bilinear_linear", "random_full"]).max() < 0.1
+
+
+def test_which_of_the_learning_rates_that_were_tried_validates_best():
+    selection = store.read(paths.result_file(paths.RESULTS, "paper", "fig2_spatial.selection"))
+    largest = {"cnn4", "cnn6", "vn_axes_1", "vn_axes_2", "vn_axes_3", "random_axes_1"}
+    for model in selection["model"].values.tolist():
+        one = selection.sel(model=model)
+        rates = [json.loads(str(text))["training"]["lr"] for text in one["run_settings"].values]
+        if len(set(rates)) > 1:
+            place = sorted(rates).index(rates[int(one["mse_val"].argmin("candidate"))])
+            assert place == (2 if model in largest else 1), model
