@@ -23,6 +23,7 @@ HOLD_OUTS = {
     "coordinates": "bands of x and of y",
 }
 PARTS = {"of_x": "x only", "of_y": "y only", "of_both": "both"}
+READ = {"linear": "linearly", "curved": "by Gaussians"}
 DECODERS = ("product", "coordinates", "entangled")
 
 
@@ -41,15 +42,16 @@ def mixtures(diets: xr.Dataset) -> Table:
     """How many product distributions the positions of training mix, by what is held out."""
     columns = {"product distributions": diets["parts"], "total variation": diets["distance"]}
     formats = {"product distributions": "{:.0f}"}
-    frame = spreads(columns, "hold_out", hold_out=HOLD_OUTS)
+    frame = spreads(columns, "hold_out", hold_out=HOLD_OUTS).rename_axis("held out")
     return Table(frame, formats, name="complexity of the positions of training")
 
 
 def layers(results: xr.Dataset) -> Table:
     """Blocks, recovery and width of every layer of every decoder and code."""
-    columns = {("variance of", said): _share(results[name]) for name, said in PARTS.items()}
-    columns |= {("read", name): results[name] for name in ("linear", "curved")}
-    columns |= {("units", name): results[name] for name in ("apart", "silent")}
+    columns = {("variance", said): _share(results[name]) for name, said in PARTS.items()}
+    columns |= {("R²", said): results[name] for name, said in READ.items()}
+    columns["distance", "least"] = results["apart"]
+    columns["units", "constant"] = results["silent"]
     columns["units", "number"] = median(results["units"])
     formats: dict[Any, str] = {("units", "number"): "{:.0f}"}
     return Table(spreads(columns, "model", "layer"), formats, name="layers by FR App. A")

@@ -39,6 +39,11 @@ def signed(value: float) -> str:
     return f"{value:+.2f}"
 
 
+def share(value: float) -> str:
+    """A share of variance, which is negative where the mean does better."""
+    return f"{value:.2f}"
+
+
 def ranks(points: Points) -> pd.DataFrame:
     """A row for each set, each of its measures and each of `ERRORS`: the rank correlation with its
     interval; that within families and within conditions; and the share of variance explained in
@@ -81,7 +86,11 @@ def measures(found: pd.DataFrame, error: str = "ood") -> Table:
     shown = pd.DataFrame({title: own[name].to_numpy() for title, name in SHOWN.items()})
     shown.columns = pd.MultiIndex.from_tuples(shown.columns)
     shown.index = pd.MultiIndex.from_tuples(names, names=["set", "measure"])
-    formats = {title: signed for title, _ in SHOWN if title not in ("points", RANK)}
+    formats = {
+        title: share if title.startswith("explained") else signed
+        for title, _ in SHOWN
+        if title not in ("points", RANK)
+    }
     formats |= {"points": "{:.0f}"}
     return Table(shown, formats, name=f"how well each measure predicts {ERRORS[error]}")
 
@@ -104,9 +113,10 @@ def numbers(found: pd.DataFrame, points: pd.DataFrame, results: xr.Dataset) -> d
     told |= {"high": str(high.sum()), "failing": str((high & (points["ood"] > -1)).sum())}
     intervals = explained_intervals(points, PREDICTORS, "ood")
     for name, one in zip([*PREDICTORS, "more"], intervals, strict=True):
-        told[f"explained-{name}"] = f"{signed(one[0])} to {signed(one[1])}"
+        told[f"explained-{name}"] = f"{share(one[0])} to {share(one[1])}"
     for row in found.to_dict("records"):
-        said = {name: signed(row[name]) for name in ("rank", "within", "alike", "families")}
+        said = {name: signed(row[name]) for name in ("rank", "within", "alike")}
+        said["families"] = share(row["families"])
         said |= {"interval": f"{row['low']:+.2f} to {row['high']:+.2f}", "n": str(row["points"])}
         said["told"] = f"{said['rank']} [{row['low']:+.2f}, {row['high']:+.2f}]"
         told.setdefault(row["set"], {}).setdefault(row["measure"], {})[row["error"]] = said

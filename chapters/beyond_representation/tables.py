@@ -149,7 +149,7 @@ def layers_table(results: xr.Dataset) -> Table:
     shown = {"units": values["units"]} | {name: values[name] for name in columns}
     rows = spreads(shown, "at")
     rows.index = pd.MultiIndex.from_tuples(named.values(), names=["benchmark", "model", "layer"])
-    return Table(rows, formats={"units": "{:.0f}"}, name="all layers of all models")
+    return Table(rows, name="all layers of all models")
 
 
 def supports_table(results: xr.Dataset) -> Table:

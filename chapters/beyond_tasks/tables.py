@@ -66,9 +66,9 @@ def longer(results: xr.Dataset) -> Table | HTML:
         if long not in results["task"].values:
             continue
         after = error.sel(task=long, drop=True)
-        columns[TASKS[task], "x 1"] = error.sel(task=task, drop=True).where(after.notnull())
-        columns[TASKS[task], "x 4"] = after
-        columns[TASKS[task], "settled, x 4"] = done.sel(task=long, drop=True).mean("seed")
+        columns[TASKS[task], "error"] = error.sel(task=task, drop=True).where(after.notnull())
+        columns[TASKS[task], "error, 4 × as long"] = after
+        columns[TASKS[task], "settled, 4 × as long"] = done.sel(task=long, drop=True).mean("seed")
     if not columns:
         return caption("No task was trained longer in this profile.")
     formats = {title: percent for title in columns if title[1].startswith("settled")}

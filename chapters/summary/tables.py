@@ -97,8 +97,7 @@ def matched_table(table: xr.DataArray | None) -> Table:
         rows = spreads({"coefficients": used, "": ratio}, "key")
         parts[f"equal {on}"] = rows.set_axis(one["name"].values)
     found = pd.concat(parts, names=["matched on", "model"])
-    formats = {"coefficients": "{:.0f}"}
-    return Table(found, formats, name="errors over those of VN-1L by set of images")
+    return Table(found, name="errors over those of VN-1L by set of images")
 
 
 def orders_table(tables: Tables) -> Table:
@@ -163,4 +162,4 @@ def numbers(
     table = tables["digits"]
     used = table["active"].sel(condition=errors.SINGLE).reset_coords(drop=True)
     used = used.assign_coords(row=table["key"].values)
-    return said | texts("summary-coefficients", used, "{:.0f}".format)
+    return said | texts("summary-coefficients", used)

@@ -36,7 +36,7 @@ def test_tables_have_a_row_for_each_thing(results, targets, diets):
     assert tables.mixtures(diets).frame["total variation"].tolist() == [0, 0.25]
     frame = tables.layers(results).frame
     assert len(frame) == 5, "one layer of the code, four of the decoder"
-    assert frame.loc[("MLP", "after 1"), ("read", "linear", "median")] == pytest.approx(0.8)
+    assert frame.loc[("MLP", "after 1"), ("R²", "linearly", "median")] == pytest.approx(0.8)
 
 
 def test_the_numbers_of_the_prose(results, targets, diets):

@@ -52,9 +52,9 @@ def test_the_numbers_of_the_prose(results):
 def test_longer_trainings_in_numbers(results):
     frame = tables.longer(results).frame
     base = frame[figures.TASKS["base"]]
-    assert base.loc["CNN", ("x 1", "median")] == pytest.approx(0.45), "of the two seeds of both"
-    assert base.loc["CNN", ("x 4", "median")] == pytest.approx(0.045)
-    assert base["settled, x 4"].loc["CNN"].item() == 1
+    assert base.loc["CNN", ("error", "median")] == pytest.approx(0.45), "of the two seeds of both"
+    assert base.loc["CNN", ("error, 4 × as long", "median")] == pytest.approx(0.045)
+    assert base["settled, 4 × as long"].loc["CNN"].item() == 1
     found = tables.numbers(results)
     assert found["beyondtasks-longer-tasks"] == "3" and found["beyondtasks-longer-pairs"] == "9"
     assert found["beyondtasks-longer-crossed"] == "0"
