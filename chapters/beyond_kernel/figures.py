@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
-import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -11,7 +10,7 @@ from matplotlib.lines import Line2D
 from benchmarks.baselines.figures import between_groups, of_groups, seeds_and_medians
 from benchmarks.spatial.figures import ZERO, wrapped
 from vnlib.plots.frames import empty, group, label, long_frame
-from vnlib.plots.statistics import median, over_seeds
+from vnlib.plots.statistics import median, over_seeds, raised, short
 from vnlib.plots.style import image_axes, look
 
 CODES = {"bump": "bump code", "ramp": "ramp code"}
@@ -128,9 +127,8 @@ def pictures(results: xr.Dataset) -> Figure:
         row[1].set_ylabel(said, fontsize=10)
         errors = over_zero(one, error, "ood")
         for ax, model in zip(row[1:], models, strict=True):
-            told = float(median(errors.sel(model=model)))
-            told = np.format_float_positional(told, precision=2, fractional=False, trim="-")
-            ax.set_xlabel(f"error {told}", fontsize=10)
+            told = short(float(median(errors.sel(model=model))))
+            ax.set_xlabel(f"error {raised(told)}", fontsize=10)
     for ax, model in zip(axes[0, 1:], models, strict=True):
         ax.set_title(wrapped(label(results, model), 17), fontsize=10)
     return fig

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
@@ -18,6 +17,7 @@ from benchmarks.spatial.figures import wrapped
 from chapters.beyond_law.points import ERRORS, MEASURES
 from chapters.beyond_law.tables import SETS
 from vnlib.plots.frames import empty
+from vnlib.plots.statistics import raised, short
 from vnlib.plots.style import PALETTE, image_axes, look
 
 # family -> its name and one of its models, whose look it has
@@ -77,7 +77,7 @@ def example(results: xr.Dataset, points: pd.DataFrame) -> Figure:
             image_axes(ax).imshow(image, origin="lower", vmin=0, vmax=1)
         for ax, model in zip(row[1:], models, strict=True):
             rendering, ood = found.loc[(task, model), ["rendering", "ood"]]
-            error = np.format_float_positional(10**ood, precision=2, fractional=False, trim="-")
+            error = raised(short(10**ood))
             ax.set_xlabel(f"rendering {rendering:.2f}\nerror {error}", fontsize=9)
     names = ["true image", *(found.loc[(tasks[0], m), "label"] for m in models)]
     for ax, name in zip(axes[0], names, strict=True):

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.baselines.figures import between_groups, looks, of_groups, seeds_and_medians
 from vnlib.plots.frames import empty, group, in_groups, label
+from vnlib.plots.statistics import raised, short
 from vnlib.plots.style import DIVERGING, image_axes, look
 
 BENCHMARKS = {
@@ -255,8 +256,7 @@ def example(results: xr.Dataset) -> Figure:
         ax.axhline(edge, color="0.2", lw=0.7)
         ax.axvline(edge, color="0.2", lw=0.7)
         linearity, overlap, error = (float(one.sel(model=model)) for one in found.values())
-        said = f"linearity {linearity:.2f}, overlap {overlap:.2f}\nerror "
-        said += np.format_float_positional(error, precision=2, fractional=False)
+        said = f"linearity {linearity:.2f}, overlap {overlap:.2f}\nerror {raised(short(error))}"
         ax.set_xlabel(said, fontsize=9.5)
     fig.colorbar(image, ax=axes, shrink=0.7, label="cosine of two effects")
     return fig

@@ -70,5 +70,5 @@ def test_the_example_says_the_rendering_and_the_error_of_each_drawing(tasks):
     drawn = drawn.assign_coords(task=["base", "shape_ring"], model=["cnn", "vn_axes"])
     axes = figures.example(drawn, own).axes
     assert [ax.get_title() for ax in axes[:3]] == ["true image", "A", "B"]
-    assert axes[1].get_xlabel() == "rendering 0.25\nerror 0.1"
+    assert axes[1].get_xlabel() == "rendering 0.25\nerror 0.10"
     assert "No image" in figures.example(tasks, own).axes[0].texts[0].get_text()

@@ -56,6 +56,6 @@ def test_the_example_says_what_each_code_is_like(results):
     known = results.sel(model=["s_a", "f_a"]).assign_coords(model=["s_vn_1", "d_ae"])
     first, second, *_ = figures.example(known).axes
     assert first.get_title() == "positions: S_A" and second.get_title() == "functions: F_A"
-    assert first.get_xlabel() == "linearity 1.00, overlap 0.00\nerror 0.0001"
+    assert first.get_xlabel() == "linearity 1.00, overlap 0.00\nerror 1.0 × 10⁻⁴"
     assert "linearity 0.60, overlap 0.20" in second.get_xlabel()
     assert "no cosines" in figures.example(results).axes[0].texts[0].get_text()
