@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 _KEY = re.compile(r"[^\w-]+|_")  # what the key of a glued text has no use for
 _POWER, _RAISED = re.compile(r"(?<=\d)e([-+]\d+)"), str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_MINUS = re.compile(r"(?<![\w.)-])-(?=\.?\d)")
+_UNIT, _MINUS = re.compile(r"(.+) % \[(.+) %, (.+) %]"), re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 LEVEL, STATISTICS = 0.95, ("median", "low", "high", "n")
 Form = Callable[[float], str]
 
@@ -126,8 +126,8 @@ def raised(text: str) -> str:
 def said(
     middle: float, low: float = np.nan, high: float = np.nan, n: float = np.nan, form: Form = short
 ) -> str:
-    """A median with interval and n if given, "0.41 [0.38, 0.44]", alone where all read the same."""
+    """A median with interval and n if given, "92 [91, 93] %", alone where all read the same."""
     text, *ends = ("" if pd.isna(one) else form(one) for one in (middle, low, high))
-    alone = not ends[0] or {*ends} == {text}
-    counted = f", n = {n:.0f}" if text and np.isfinite(n) else ""
-    return f"{text if alone else f'{text} [{ends[0]}, {ends[1]}]'}{counted}"
+    if ends[0] and {*ends} != {text}:
+        text = _UNIT.sub(r"\1 [\2, \3] %", f"{text} [{ends[0]}, {ends[1]}]")
+    return f"{text}, n = {n:.0f}" if text and np.isfinite(n) else text

@@ -82,7 +82,7 @@ def test_who_had_not_settled_when_training_ended(results):
     assert {*tables.BASELINES, "token_mlp"} <= {*rivals["model"].values}, "all rivals but ridges"
     told = tables.numbers(results)
     assert (told["fig4-watched"], told["fig4-unsettled"]) == ("14", "11")
-    assert told["fig4-late-rivals-most"] == told["fig4-late-film"] == "12 % [11 %, 15 %]"
+    assert told["fig4-late-rivals-most"] == told["fig4-late-film"] == "12 [11, 15] %"
 
 
 def test_the_answer_says_that_the_papers_input_tests_nothing(results):
