@@ -227,3 +227,16 @@ def test_a_page_shows_it_on_a_narrow_screen_and_lets_others_be_moved(page):
     )
     assert two.count("stands above") == 1 == two.count("vn-narrow"), "of what is drawn for phones"
     assert two.index("vn-narrow") < two.index("Two, left.")
+
+
+def test_images_that_come_to_the_left_get_the_ticks_that_were_there():
+    fig, axes = plt.subplots(1, 4, figsize=(7, 2.2))
+    for ax in axes:
+        ax.imshow(np.zeros((20, 20)))
+        ax.set(title="an image", xticks=[0, 8, 16], yticks=[])
+    axes[0].set(yticks=[0, 8, 16], ylabel="y [px]")
+    assert phones.rearrange(fig)
+    left = min(ax.get_position().x0 for ax in axes)
+    shown = [ax for ax in axes if ax.get_position().x0 < left + 0.1]
+    assert len(shown) == 2 and all(list(ax.get_yticks()) == [0, 8, 16] for ax in shown)
+    assert sum(len(ax.get_yticks()) > 0 for ax in axes) == 2

@@ -169,7 +169,7 @@
     $("length").textContent = `${used} ${used === 1 ? "coefficient" : "coefficients"}`;
     const explained = power ? percent(1 - 2 * misfit / power) : "–", changed = edits.size ? `${signed(change)} by your change` : "";
     $("active").textContent = `${used} of ${K}`;
-    $("energy").textContent = `${energy.toFixed(2)} = ${misfit.toFixed(2)} misfit + ${penalty.toFixed(2)} sparsity${changed && `, ${changed}`}`;
+    $("energy").textContent = `${energy.toFixed(2)}\u00a0ink² = ${misfit.toFixed(2)} misfit + ${penalty.toFixed(2)} sparsity${changed && `, ${changed}`}`;
     $("explained").textContent = explained;
     $("done").textContent = settled ? `${sweeps}, settled` : sweeps;
     $("failed").hidden = !(power > 1 && settled && !edits.size && 4 * misfit > power);

@@ -66,8 +66,8 @@ const vnTwoLayers = (file) => {
     for (const [name, n] of Object.entries(codesOf)) $(`${name}-length`).textContent = n;
     const largest = change.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
     paint($("change"), change, largest || 1);
-    $("change-largest").textContent = largest.toFixed(2);
-    $("change").setAttribute("aria-label", `What the feedback changes: at most ${largest.toFixed(2)} per pixel`);
+    $("change-largest").textContent = `${largest.toFixed(2)}\u00a0ink`;
+    $("change").setAttribute("aria-label", `What the feedback changes: at most ${largest.toFixed(2)} ink per pixel`);
     $("below").textContent = `${below} of ${atoms[0]}`;
     $("above").textContent = `${above} of ${atoms[1]}`;
     const parts = [0, 1].map((l) => `(${misfit[l].toFixed(2)} misfit + ${penalty[l].toFixed(2)} sparsity)`);

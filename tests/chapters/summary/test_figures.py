@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.lines import Line2D
 
 from chapters.summary import effects, errors, figures, figures_short
 
@@ -98,5 +99,7 @@ def test_the_summary_at_a_glance_has_a_panel_for_each_benchmark_that_is_stored(n
     said = [float(text.get_text().removesuffix(" %")) for text in ax.texts]
     assert said[0] == pytest.approx(100 * np.median(errors_of), rel=0.06)
     assert said[1] < said[0] < said[2]
+    colors = {line.get_color() for line in ax.lines}
+    assert {one.get_color() for one in fig.legends[0].findobj(Line2D)} <= colors
     plt.close(fig)
     assert "stored here" in figures_short.swaps({}).axes[0].texts[0].get_text()
