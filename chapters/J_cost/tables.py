@@ -8,15 +8,17 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import xarray as xr
 
 from chapters.J_cost.figures import AXES, PAIRS, SINGLE, TASKS, along, ratio
-from vnlib.book import paths
 from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, spreads
+
+CHAPTERS = Path(__file__).parents[1]  # whose settings say what readers call models
 
 # What the page says of a pair of tasks.
 SHORT = {
@@ -30,8 +32,8 @@ SHORT = {
 
 @cache
 def _sidecar(chapter: str) -> dict[str, Any]:
-    known = chapter in paths.chapters()
-    return tomllib.loads(paths.sidecar(chapter).read_text(encoding="utf-8")) if known else {}
+    file = CHAPTERS / chapter / f"{chapter}.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 def title(chapter: str) -> str:
