@@ -7,6 +7,7 @@ import re
 import tomllib
 
 import pytest
+import xarray as xr
 from ledger_cases import ledger_of, page, row, told
 from store_cases import stored
 
@@ -15,6 +16,7 @@ from vnlib.book import html, paths, store
 from vnlib.book import ledger as claims
 from vnlib.book.store import provenance
 from vnlib.book.store import source_hash as source
+from vnlib.plots.statistics import over_seeds, short
 
 
 def test_changed_rules_are_told_where_their_claims_are(tmp_path, monkeypatch):
@@ -131,6 +133,36 @@ def test_readme_landing_page_and_summary_tell_the_same_meaning():
     notebook = json.loads(paths.notebook("summary").read_text(encoding="utf-8"))
     cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown"]
     assert any(meaning in words(text) for text in cells)
+
+
+@pytest.mark.skipif(not SHIPPED.exists(), reason="no shipped results")
+def test_what_the_first_page_says_of_depth():
+    """Errors of three layers over those of one, within seeds."""
+
+    def layers(chapter, three, one, variable="mse", **at):
+        with xr.open_dataset(SHIPPED.parent / f"{chapter}.nc") as results:
+            errors = results[variable].sel(at)
+            return over_seeds(errors.sel(model=three) / errors.sel(model=one))
+
+    text = words((paths.BOOK / "intro.md").read_text(encoding="utf-8"))
+    masks = {"variable": "hidden", "protocol": "mask_aware", "set": "hard"}
+    signals = layers("fig3_functions", "vn_3", "vn_1", **masks)
+    end, scattered = signals.sel(mask="forecast_25"), signals.sel(mask="random_30")
+    assert f"({short(end['median'].item())} times as much for the last quarter)" in text
+    assert f"more where scattered samples are ({short(scattered['median'].item())} times)" in text
+    assert (signals["high"].sel(mask=["forecast_25", "forecast_50"]) < 1).all()
+    assert scattered["low"] > 1
+    four = {"inference": "joint", "forces": "gravity+spring+drag+lorentz", "bodies": 5}
+    gated = layers("fig4_nbody", "vn_gated_3", "vn_gated_1", **four)
+    tokens = layers("fig4_nbody", "vn_token_3", "vn_token_1", **four)
+    assert short(gated["median"].item()) == "2.1" and gated["low"] > 1.5
+    assert tokens["low"] < 1 < tokens["high"]
+    digits = layers("fig5_mnist", "vn_3", "vn_1", reading="own").dropna("set")
+    assert (digits["low"] > 1).all() and digits.sizes["set"] > 10
+    assert 1.15 < digits["median"].median() < 1.25
+    rows = json.loads(SHIPPED.read_text(encoding="utf-8"))["statements"]
+    asked = [one for one in rows if one["claim"] == "VN-T2" or one["id"] == "VN-F2d.4"]
+    assert {one["verdict"] for one in asked} == {claims.UNDECIDED} and len(asked) > 5
 
 
 @pytest.mark.parametrize(("profile", "warned"), [("smoke", True), ("fast", True), ("paper", False)])
