@@ -160,6 +160,9 @@ def test_what_the_first_page_says_of_depth():
     digits = layers("fig5_mnist", "vn_3", "vn_1", reading="own").dropna("set")
     assert (digits["low"] > 1).all() and digits.sizes["set"] > 10
     assert 1.15 < digits["median"].median() < 1.25
+    models = tomllib.loads(paths.notebook("fig5_mnist").with_suffix(".toml").read_text("utf-8"))
+    steps = [models["models"][name]["steps"] for name in ("vn_3", "vn_1")]
+    assert f"({steps[0]}, not {steps[1]})" in text
     rows = json.loads(SHIPPED.read_text(encoding="utf-8"))["statements"]
     asked = [one for one in rows if one["claim"] == "VN-T2" or one["id"] == "VN-F2d.4"]
     assert {one["verdict"] for one in asked} == {claims.UNDECIDED} and len(asked) > 5
