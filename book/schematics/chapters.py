@@ -120,7 +120,7 @@ def kernel() -> Pen:
     weight = np.zeros((SIDE, SIDE))
     weight[at], weight[:, at] = 0.5, 0.5
     weight[np.ix_(INSIDE, INSIDE)] = 0
-    pen.say(72, 16, "weights of the kernel", "strong")
+    pen.say(10, 16, "weights of the kernel", "start strong")
     pen.tile(20, 26, weight, cell)
     inside = len(INSIDE) * cell
     corner = (20 + INSIDE[0] * cell, 26 + INSIDE[0] * cell)

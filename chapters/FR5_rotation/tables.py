@@ -43,6 +43,11 @@ def explanations(results: xr.Dataset) -> Table:
     return Table(spreads(columns, "model", "digit"), name="explanations per model and digit")
 
 
+def whole(share: float) -> str:
+    """A share in percent, beyond 100 % with two digits."""
+    return percent(round(share, 1) if abs(share) >= 1 else share)
+
+
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the models: medians over seeds of the paper's digit, and of the other
     digits those of the paper's network.
@@ -70,7 +75,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "fr5-seeds": f"{results['mse_ood'].sel(model='cnn', digit=PAPER_DIGIT).count().item()}",
         **texts("fr5-hump", hump.sel(digit=PAPER_DIGIT)),
         **texts("fr5", {"finer": finer, "unsettled": unsettled}),
-        **texts("fr5", {name: one.sel(digit=PAPER_DIGIT) for name, one in own.items()}, percent),
+        **texts("fr5", {name: one.sel(digit=PAPER_DIGIT) for name, one in own.items()}, whole),
         **texts("fr5-others-low", {n: one.min() for n, one in printed.items()}, percent),
         **texts("fr5-others-high", {n: one.max() for n, one in printed.items()}, percent),
         "fr5-nearer": f"{int(nearer.sum())} of {nearer.size}",

@@ -78,7 +78,10 @@ def data_table(results: xr.Dataset) -> Table:
     """Errors by number of training images, in 10⁻³ ink²; the least of each column stands out."""
     errors = MILLI * results["data_error"].dropna("model", how="all")
     rows = spreads(
-        {"": errors.transpose("model", "seed", "set", "images")}, "model", set=SETS, images=str
+        {"": errors.transpose("model", "seed", "set", "images")},
+        "model",
+        set=SETS,
+        images="{:,}".format,
     )
     titles = [(f"{kind}, {images}", of) for kind, images, of in rows.columns]
     rows.columns = pd.MultiIndex.from_tuples(titles)

@@ -96,6 +96,21 @@ def test_who_draws_the_right_bump(results):
     assert middle(over_zero(results, "ood"), "coordconv") > 0.8
 
 
+def test_the_sum_that_is_shown_resembles_the_output_with_the_bump_code_more_than_with_the_ramp(
+    results,
+):
+    """The figure of one position, and CoordConv beside the CNNs in what is drawn and at the edge."""
+    shown = results["shown_image"].sel(hold_out="square").isel(seed=0, sample=3)
+    like = {}
+    for model in ("cnn_bump", "cnn_ramp"):
+        x, y, output = (shown.sel(model=model, panel=p) for p in ("x alone", "y alone", "output"))
+        like[model] = float(xr.corr(x + y, output))
+    assert like["cnn_bump"] > 0.75 > 0.65 > like["cnn_ramp"]
+    ood = results.sel(where="ood")
+    assert middle(ood["several"], "coordconv") > 0.5 > 0.1 > middle(ood["share_place"], "coordconv")
+    assert (middle(over_zero(results, "ood"), "additive", "coordconv") > 0.8).all()
+
+
 def test_closed_form_readouts_compose_if_they_multiply_profiles():
     r = store.read(paths.result_file(paths.RESULTS, "paper", "FR1_failure.readouts"))
     share = (r["error"] / r["zero_baseline"]).sel(hold_out="square").median("seed")

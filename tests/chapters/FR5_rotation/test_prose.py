@@ -43,6 +43,7 @@ def test_more_frequencies_do_not_turn_the_digit(results):
     assert rotation.sel(model="cnn_4") < blend.sel(model="cnn_4") < blend.sel(model="cnn")
     assert max(float(one.sel(model="cnn_8")) for one in (blend, rotation)) < 0
     told = numbers(results)
+    assert (told["fr5-blend-cnn-8"], told["fr5-rotation-cnn-8"]) == ("−100 %", "−230 %")
     assert told["fr5-finer-cnn-4"].startswith("0.84 [") and told["fr5-finer-cnn-8"].startswith(
         "1.4 ["
     )

@@ -27,6 +27,10 @@ def test_who_errs_least_and_whose_code_is_nearest(results, name):
     assert tables.nearest(models) == ("f_vn_3" if name == "functions" else BEST[name])
 
 
+def test_how_many_models_are_compared(results):
+    assert tables.numbers(results)["beyondrep-models"] == "8, 5, 5 and 4"
+
+
 def test_where_the_condition_is_met(results):
     everyone = pd.concat([tables.medians(results, name) for name in BEST])
     met = (everyone["linearity"] > 0.99) & (everyone["overlap"] < 0.06)
