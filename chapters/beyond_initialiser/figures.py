@@ -71,7 +71,7 @@ def example(results: xr.Dataset) -> plt.Figure:
     if "digits_3" not in results["model"]:
         return frames.empty(frames.NOT_COMPUTED)
     one = results.sel(model="digits_3", set="id")
-    fig, ax = plt.subplots(figsize=(8.2, 3.3))
+    fig, ax = plt.subplots(figsize=(8.2, 3.9))
     ax.axhline(LEVEL, color="0.5", ls=":", lw=1.2)
     for (start, solver), (text, color, line) in EXAMPLE.items():
         row = one.sel(start=start, solver=solver)
@@ -85,7 +85,7 @@ def example(results: xr.Dataset) -> plt.Figure:
     ax.set(yscale="log", ylim=(3e-4, 6), xlim=(0, 200))
     ax.set(xlabel="sweeps, with the cost of the guess", ylabel="energy above its minimum")
     ax.text(199, 1.1 * LEVEL, "a thousandth", ha="right", va="bottom", fontsize=10, color="0.3")
-    ax.legend(fontsize=10, loc="upper right")
+    fig.legend(fontsize=10, loc="outside upper center", ncols=1)
     return fig
 
 

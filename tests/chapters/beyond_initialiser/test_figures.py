@@ -34,7 +34,7 @@ def test_figures_of_one_network_and_one_seed(results, name):
 def test_the_example_tells_the_sweeps_of_each(results):
     results["model"] = ["digits_3", "capped"]
     (ax,) = figures.example(results).axes
-    told = [text.get_text() for text in ax.get_legend().get_texts()]
+    told = [text.get_text() for text in ax.figure.legends[0].get_texts()]
     # 100 from zero, 40 and a cost of 4 from LISTA, 100 / 10 by line search.
     assert [text.split(": ")[1] for text in told] == ["100 sweeps", "44 sweeps", "10 sweeps"]
     assert not figures.example(results.sel(model=["capped"])).axes[0].lines
