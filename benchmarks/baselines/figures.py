@@ -46,6 +46,15 @@ def members(title: str, names: Iterable[str]) -> list[Members]:
     return [found] if found else []
 
 
+def legible(ax: Axes, columns: int) -> None:
+    """Numbers of a heat map in white or black, whichever has more contrast with its cell."""
+    colors = ax.collections[0].get_facecolors()
+    for text in ax.texts:
+        column, row = map(int, text.get_position())
+        light = sns.utils.relative_luminance(colors[row * columns + column])
+        text.set_color("black" if light > 0.18 else "white")
+
+
 def of_groups(
     results: xr.Dataset | xr.DataArray, models: Sequence[str], names: Mapping[str, str]
 ) -> list[Members]:

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
-from benchmarks.baselines.figures import between_groups, seeds_and_medians
+from benchmarks.baselines.figures import between_groups, legible, seeds_and_medians
 from chapters.beyond_continual.claims import STREAMS, final, forgotten, relative
 from vnlib.plots.frames import empty, group, if_computed, label, long_frame
 from vnlib.plots.statistics import median, raised
@@ -84,6 +84,7 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> Figure:
             yticklabels=turns,
             ax=ax,
         )
+        legible(ax, image.sizes["task"])
         ax.set_title(label(results, name), fontsize=8.5)
         ax.tick_params(axis="y", rotation=0)
     for ax in list(axes.flat)[len(names) :]:

@@ -14,6 +14,7 @@ import seaborn as sns
 import xarray as xr
 from matplotlib.colors import LogNorm
 
+from benchmarks.baselines.figures import legible
 from benchmarks.functions.figures import FLOOR
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.protocols import PRINTED, by_protocol, five_rounds
@@ -79,20 +80,11 @@ def grid(results: xr.Dataset, protocol: str, groups: Sequence[str] = tuple(GROUP
         ax=ax,
         cbar_kws={"label": "error / error of the zero baseline", "extend": "both", "pad": 0.01},
     )
-    _legible(ax, relative.shape[1])
+    legible(ax, relative.shape[1])
     for column, row in enumerate(np.nanargmin(table.values, axis=0)):
         ax.add_patch(plt.Rectangle((column, row), 1, 1, fill=False, ec="k", lw=1.6))
     _heads(ax, results, table, len(models) if rules else 0)
     return fig
-
-
-def _legible(ax: plt.Axes, columns: int) -> None:
-    """Numbers in white or black, whichever has more contrast with the colour of its cell."""
-    colors = ax.collections[0].get_facecolors()
-    for text in ax.texts:
-        column, row = map(int, text.get_position())
-        light = sns.utils.relative_luminance(colors[row * columns + column])
-        text.set_color("black" if light > 0.18 else "white")
 
 
 def _brief(value: float) -> str:

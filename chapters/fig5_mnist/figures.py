@@ -19,7 +19,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, LogLocator, NullFormatter
 
-from benchmarks.baselines.figures import between_groups, looks, of_groups, seeds_and_medians
+from benchmarks.baselines.figures import (
+    between_groups,
+    legible,
+    looks,
+    of_groups,
+    seeds_and_medians,
+)
 from chapters.fig5_mnist.sets import FAMILIES, SETS
 from vnlib.plots.frames import empty, group, label, long_frame
 from vnlib.plots.statistics import median, over_seeds
@@ -220,6 +226,7 @@ def error_map(results: xr.Dataset, benchmark: str = "digits") -> Figure:
         cbar_kws={"extend": "both", "fraction": 0.03, "pad": 0.01, "label": GROWTH},
         ax=ax,
     )
+    legible(ax, len(sets))
     ax.set_xticklabels(ax.get_xticklabels(), rotation=60, ha="right", fontsize=9)
     ax.tick_params(axis="y", labelsize=9, rotation=0)
     ax.tick_params(length=0)

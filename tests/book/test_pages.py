@@ -227,6 +227,8 @@ def test_compute_time_is_that_of_all_parts_of_one_variant(tmp_path, monkeypatch)
     assert other.name == "x.longer--a=b.nc"
     files = [store.read(tmp_path / "x.nc"), *map(store.read, parts)]
     assert provenance.facts(*files)["time"] == "2.0 min"
+    files[0]["run_wall_time"][:] = 9_540.0
+    assert provenance.facts(*files)["time"] == "5.3 h"
     assert provenance.facts(*files)["runs"] == "4"
     monkeypatch.setattr(ledger_page.store, "of", lambda results, path, **named: results)
     assert ledger_page.facts(tmp_path / "x.nc")["runs"] == "4"

@@ -63,7 +63,7 @@ def footer(chapter: str, files: Sequence[xr.Dataset], profile: str, command: str
     halved = "" if " cores, " in known["hardware"] else "; on two cores two at a time take half"
     rows = {
         "profile": profile,
-        "computed": f"{known['date']} UTC on {known['hardware']}",
+        "computed": f"up to {known['date']} UTC, on {known['hardware'].replace('; ', '; on ')}",
         "compute time": f"{known['time']}, summed over {known['runs']} runs{of}{halved}",
         "revision": a["git_revision"][:12] + dirty,
         "versions": known["versions"],

@@ -54,17 +54,17 @@ class Table:
                 one = one.mask(one.columns.map(_last).isin(["n"]) & (one >= most))
                 columns[quantity] = [raised(said(*row, form=form)) for row in one.to_numpy(float)]
             else:
-                plain = one.iloc[:, 0]
-                texts = (v if isinstance(v, str) else said(v, form=form) for v in plain)
+                texts = (v if isinstance(v, str) else said(v, form=form) for v in one.iloc[:, 0])
                 columns[quantity] = [raised(text) for text in texts]
         return pd.DataFrame(columns, self.frame.index).set_axis(_header(columns), axis=1)
 
     def note(self) -> str:
         """What brackets are; "" where none is of seeds."""
         *fewer, most = self._counts() or [1]
-        sure = 100 * confidence(most)
-        text = f"Median over {most} seeds [{sure:.0f} % interval of the median]" * (most > 1)
-        return f"{text}; n: where there are fewer" if text and fewer else text
+        sure = {n: f"{100 * confidence(n):.0f} %" for n in (*fewer, most)}
+        text = f"Median over {most} seeds [{sure[most]} interval of the median]" * (most > 1)
+        less = (f", {sure[n]} with {n}" for n in fewer if n > 1 and sure[n] != sure[most])
+        return f"{text}; n: where there are fewer{''.join(less)}" if text and fewer else text
 
     def _counts(self) -> list[int]:
         found = self.frame.loc[:, [_last(column) == "n" for column in self.frame.columns]]

@@ -81,16 +81,16 @@ def facts(results: xr.Dataset, *parts: xr.Dataset) -> dict[str, str]:
     """Date, runs, time, hardware, versions and state of the library of a result file, "current" if
     all its runs come from the source that its chapter has now; `parts` count as runs and time.
     """
-    a = results.attrs
-    now = source_hash(a.get("chapter"))
+    a, now = results.attrs, source_hash(results.attrs.get("chapter"))
     dates = {str(one) for one in results["run_date"].values.ravel()} - {"nan"}
     made = {str(h) for h in results["run_source_hash"].values.ravel()} - {"", "nan"}
     walls = [one["run_wall_time"] for one in (results, *parts)]
     wall = float(sum(one.sum() for one in walls))
+    unit, name = (3600, "h") if wall >= 6000 else (60, "min") if wall >= 100 else (1, "s")
     return {
         "date": max(dates)[:16].replace("T", " "),
-        "runs": str(sum(int(one.count()) for one in walls)),
-        "time": f"{wall / 60:.1f} min" if wall >= 60 else f"{wall:.0f} s",
+        "runs": f"{sum(int(one.count()) for one in walls):,}",
+        "time": f"{wall / unit:.{int(wall < 9.95 * unit)}f} {name}",
         "hardware": str(a["hardware"]),
         "versions": ", ".join(f"{k} {v}" for k, v in json.loads(a["versions"]).items() if v),
         "library": "current" if made == {now} else f"changed since ({', '.join(sorted(made))})",
