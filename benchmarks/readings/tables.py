@@ -70,12 +70,26 @@ def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
         (found.attrs["choices"][choice], option): {"readings": one["readings"]}
         | _titled(one)
         | {"median margin": one["margin"]}
-        | ({"without": one["without"]} if shares["without"].any() else {})
+        | (
+            {"without": _apart(one["without"], found.attrs["options"])}
+            if shares["without"].any()
+            else {}
+        )
         for choice in order
         for option, one in shares.loc[choice].iterrows()
     }
     title = f"readings of {found.attrs['id']}, by option"
     return Table(frame(_telling(rows, [found]), "choice", "option"), FORMATS, name=title)
+
+
+def _apart(listed: str, options: Mapping[str, Sequence[str]]) -> str:
+    """The options of a list with semicolons between them, since some have commas of their own."""
+    every = sorted({o for one in options.values() for o in one}, key=len, reverse=True)
+    found: list[str] = []
+    while listed:
+        found.append(next(o for o in every if f"{listed}, ".startswith(f"{o}, ")))
+        listed = listed.removeprefix(found[-1]).removeprefix(", ")
+    return "; ".join(found)
 
 
 def exclusions(statements: Sequence[Statement]) -> Table:

@@ -18,6 +18,13 @@ SOLVERS = {
     "restart": ("FISTA, restarted", *look("FISTA, restarted")),
     "line_search": ("line search", *look("line search")),
 }
+PENALTIES = {
+    "l1": "ℓ₁",
+    "l1, a >= 0": "ℓ₁, a ≥ 0",
+    "l0": "ℓ₀",
+    "l1, then top-k": "ℓ₁, then top-k",
+    "orthogonal m. p.": "orthogonal matching pursuit",
+}  # what readers call those that are stored under other names
 LINES = {"sweep": "-", "staggered": "--", "recurrent": ":"}
 LAYER_COLORS = (PALETTE[4], PALETTE[5], PALETTE[9])
 FLOOR = 1e-13  # heights below this are rounding
@@ -404,7 +411,7 @@ def penalties(r: xr.Dataset) -> plt.Figure:
         xlabel="error (% of the image's power)",
         xlim=(0, None),
     )
-    axes[0].set_yticklabels(order)
+    axes[0].set_yticklabels([PENALTIES.get(name, name) for name in order])
     axes[1].set(xscale="log", xlabel="time (ms per sample)")
     axes[0].legend(fontsize=8)
     for ax in axes:

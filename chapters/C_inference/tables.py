@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from chapters.C_inference.figures import SOLVERS, cells, stack_name
+from chapters.C_inference.figures import PENALTIES, SOLVERS, cells, stack_name
 from vnlib.plots.statistics import censored, median, raised, short, texts
 from vnlib.plots.tables import Table, spreads
 
 LEVEL = 1e-3
-_whole = "{:.0f}".format
+_whole = "{:,.0f}".format
 
 
 def per_sweep(r: xr.Dataset) -> xr.DataArray:
@@ -27,7 +27,7 @@ def needed(r: xr.Dataset) -> Table:
     stacks = ("depth", "beta", "schedule")
     found = spreads({"": units.transpose(..., "solver", "unit")}, *stacks, solver=solvers)
     found.index = [
-        stack_name(d) + (f", beta {beta:g}, {schedule}" if d > 1 else "")
+        stack_name(d) + (f", β = {beta:g}, {schedule}" if d > 1 else "")
         for d, beta, schedule in cells(r)
     ]
     most = {"sweeps": last, "steps": last * int(per_sweep(r).max())}
@@ -53,6 +53,7 @@ def penalties(r: xr.Dataset) -> Table:
         "ms per sample": r["time"],
     }
     found = spreads(columns, "penalty").sort_values(("error, %", "median"))
+    found = found.rename(index=PENALTIES)
     return Table(found, best=["refitted, %"], name="penalties at the same number of atoms")
 
 
@@ -60,7 +61,7 @@ def saved(r: xr.Dataset) -> Table:
     """Sweeps from every start, as a share of those from zero codes."""
     sweeps = r["start_needed"].sel(start_solver=["ista", "line_search"])
     share = sweeps / sweeps.sel(start="cold").where(np.isfinite)
-    names = {"start_solver": SOLVERS, "level": lambda level: f"to {raised(short(level))}"}
+    names = {"start_solver": SOLVERS, "level": lambda level: f"to {raised(f'{level:g}')}"}
     found = spreads({"": share.drop_sel(start="cold")}, "start", **names)
     return Table(found, name="sweeps relative to a cold start")
 
@@ -70,7 +71,7 @@ def early(r: xr.Dataset) -> Table:
     evaluated = np.unique(r["sweep"].sel(sweep=[9, 30, 100], method="nearest"))
     active = r["active"].sel(depth=r["depth"].max(), beta=r["beta"][0], layer=1)
     active = active.sel(sweep=[*evaluated, r["sweep"][-1]]).drop_sel(solver="fista")
-    found = spreads({"": active}, "sweep", solver=SOLVERS, sweep="{} sweeps".format)
+    found = spreads({"": active}, "sweep", solver=SOLVERS, sweep="{:,} sweeps".format)
     found = found.rename_axis(None)
     return Table(found, dict.fromkeys(found, "{:.0f}"), name="active atoms by sweeps")
 

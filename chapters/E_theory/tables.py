@@ -16,24 +16,28 @@ def measured(r: xr.Dataset) -> Table:
     active = stopped["stopped_active"] / stopped["settled_active"]
     gap = r["largest_gap"].max(["family", "coherence"])
     rows = {
-        "V(a+b) − Va − Vb, float32 (eps)": r["rounding"].sel(dtype="float32"),
-        "V(a+b) − Va − Vb, float64 (eps)": r["rounding"].sel(dtype="float64"),
-        "the same for relu(V a), relative": r["relu_error"],
-        "recovered below the bound, worst cell": below,
-        "recovered at or above it, mean of the diagram": above,
-        "largest duality gap of the diagram / energy": gap,
-        "mu of the dictionary learned on digits": r["learned_mu"],
-        "overlap of sum and union, digits": r["digits_sum_overlap"].median("digits_pair"),
-        "active / settled atoms after 20 ISTA sweeps, digits": active,
+        "V (a + b) − V a − V b, float32, in roundings": r["rounding"].sel(dtype="float32"),
+        "V (a + b) − V a − V b, float64, in roundings": r["rounding"].sel(dtype="float64"),
+        "the same with a ReLU behind the decoder, relative": r["relu_error"],
+        "share of supports found below the bound, worst cell": below,
+        "share at or above it, mean of the diagram": above,
+        "largest duality gap of the diagram over the energy": gap,
+        "coherence of the dictionary learned on digits": r["learned_mu"],
+        "overlap of the support of a sum with the union, digits": r["digits_sum_overlap"].median(
+            "digits_pair"
+        ),
+        "active atoms after 20 ISTA sweeps over settled ones, digits": active,
         "error of the update after 20 ISTA sweeps, digits": stopped["stopped_update"],
     }
     for layer in r["layer"].values:
         one = r.sel(layer=layer)
         used = one["active_atoms"].mean("sample") * one["per_atom"] / one["dense"]
         full = (one["rank"] == one["active_atoms"]).mean("sample")
-        rows[f"layer {layer}: samples with rank = active atoms"] = full
-        rows[f"layer {layer}: parameters in use / d m"] = used
-        rows[f"layer {layer}: library / d m"] = one["library"] / one["dense"]
+        rows[f"layer {layer}: share of samples with rank = active atoms"] = full
+        rows[f"layer {layer}: parameters in use over those of a dense layer"] = used
+        rows[f"layer {layer}: parameters of the library over those of a dense layer"] = (
+            one["library"] / one["dense"]
+        )
     found = xr.Dataset({name: values.reset_coords(drop=True) for name, values in rows.items()})
     frame = spreads({"over seeds": found.to_array("row")}, "row").rename_axis(None)
     return Table(frame, name="numbers of appendix E")

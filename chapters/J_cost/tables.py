@@ -69,7 +69,7 @@ def size(number: float) -> str:
     """Bytes in units of 1000."""
     for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if number >= unit:
-            return f"{short(number / unit)} {name}"
+            return f"{short(float(f'{number / unit:.2g}'))} {name}"
     return f"{number:.0f} B"
 
 
@@ -104,7 +104,7 @@ def ratios(scaling: xr.Dataset) -> Table:
 
 # Label, how to write it, how to put chapters together.
 COLUMNS = {
-    "runs": ("runs", "{:.0f}", "sum"),
+    "runs": ("runs", "{:,.0f}", "sum"),
     "seconds": ("core time", duration, "sum"),
     "gpu_seconds": ("time with a GPU", duration, "sum"),
     "bytes": ("results", size, "sum"),
@@ -127,11 +127,19 @@ def chapters(results: xr.Dataset) -> Table:
     return Table(rows, formats, name="what the chapters took")
 
 
+def _told(chapter: str, label: str) -> str:
+    """What readers call a measured run: "part: model, condition, seed" with the model's name."""
+    known = _sidecar(chapter).get("models", {})
+    words = label.split(": ", 1)[-1].split(", ")
+    words = ["first seed" if word == "0" else word for word in words]
+    return ", ".join(known.get(one, {}).get("label", one.replace("_", " ")) for one in words)
+
+
 def runs(measured: xr.Dataset) -> Table:
     """Every measured run."""
     names = {"peak": "at its peak", "program": "program", "cpu": "processor", "done": "to its end"}
     rows = measured[["label", *names]].to_dataframe().dropna().reset_index()
-    rows["run"] = rows["label"].str.split(": ", n=1).str[-1]
+    rows["run"] = [_told(*pair) for pair in zip(rows["chapter"], rows["label"], strict=True)]
     rows = rows.set_index(["chapter", "run"])[list(names)].rename(columns=names)
     rows = rows.rename(index=title, level="chapter")
     formats = {"at its peak": size, "program": size, "processor": duration, "to its end": yes}
@@ -171,7 +179,7 @@ def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, s
         "appj-gpu-time": duration(float(results["gpu_seconds"].sum())),
         "appj-largest": title(results["peak"].idxmax().item()),
         **texts("appj-chapters", results["bytes"].count(), whole),
-        **texts("appj", results[["runs", "gpu_runs"]].sum(), whole),
+        **texts("appj", results[["runs", "gpu_runs"]].sum(), "{:,.0f}".format),
         **texts("appj", {"disk": results["bytes"].sum(), "mnist": raw}, size),
         **texts("appj", results[["peak", "own"]].max(), size),
         **texts(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from benchmarks.confirm.predictions import HOLDS, sides
@@ -48,9 +49,12 @@ def errors(results: xr.Dataset) -> Table:
         for bodies in (5, 3)
         if bodies in results["bodies"].values
     }
-    return Table(
-        spreads(columns, "row", number=lambda n: f"{n} force{'s' * (n > 1)}"), name="errors"
-    )
+    return Table(_plain(columns, number=lambda n: f"{n} force{'s' * (n > 1)}"), name="errors")
+
+
+def _plain(columns: Mapping[Any, xr.DataArray], **names: Any) -> pd.DataFrame:
+    """Quantities with a row for each name along "row", which readers are not told."""
+    return spreads(columns, "row", **names).rename_axis(None)
 
 
 def by_number(results: xr.Dataset, model: str, bodies: int) -> xr.DataArray:
@@ -92,7 +96,7 @@ def ingredients(results: xr.Dataset) -> Table:
     rows = some([name for name, pair in STEPS.items() if len(run(results, pair)) == 2])
     each = {name: changed(results, name) for name in rows}
     values = xr.concat([mean_ratio(one) for one in each.values()], "row", join="outer")
-    found = spreads({"ratio of errors": values.assign_coords(row=rows)}, "row")
+    found = _plain({"ratio of errors": values.assign_coords(row=rows)})
     found["cells with less error", ""] = [ahead(sides(one)) for one in each.values()]
     return Table(found, name="ingredients")
 
@@ -108,7 +112,7 @@ def costs(results: xr.Dataset) -> Table:
         for name, text in names.items()
     }
     columns["error"] = _named(results, [curved(results, m) for m in models], models)
-    return Table(spreads(columns, "row"), {"numbers": "{:,.0f}"}, name="costs")
+    return Table(_plain(columns), {"numbers": "{:,.0f}"}, name="costs")
 
 
 @if_computed
@@ -121,7 +125,7 @@ def laws(results: xr.Dataset) -> Table:
         found = _named(results, [_of(results, name, m) for m in models], models)
         if found.notnull().any():
             columns[text] = found.assign_coords(law=[LAWS[law] for law in found["law"].values])
-    return Table(spreads(columns, "row"), name="laws")
+    return Table(_plain(columns), name="laws")
 
 
 def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:

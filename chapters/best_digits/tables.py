@@ -37,7 +37,7 @@ def errors(results: xr.Dataset, k: int = 24) -> Table:
     rows = some(pairs(results, k))
     values = xr.concat([MILLI * error(results, *pair, k) for pair in rows], "row")
     values = values.assign_coords(row=[name_of(results, *pair) for pair in rows])
-    frame = spreads({"": values.sel(set=list(SETS))}, "row", set=SETS)
+    frame = spreads({"": values.sel(set=list(SETS))}, "row", set=SETS).rename_axis(None)
     return Table(frame, name=f"errors with {k} coefficients")
 
 
@@ -48,7 +48,7 @@ def ingredients(results: xr.Dataset) -> Table:
     ratios = {name: changed(results, name) for name in rows}
     inside = xr.concat([ratios[name].sel(set="id", drop=True) for name in rows], "row")
     columns = {"ratio of errors, ID": inside.assign_coords(row=rows)}
-    found = spreads(columns, "row")
+    found = spreads(columns, "row").rename_axis(None)
     found["sets with less error", ""] = [ahead(sides(ratios[name])) for name in rows]
     return Table(found, name="ingredients")
 
@@ -70,7 +70,9 @@ def costs(results: xr.Dataset) -> Table:
         columns[f"image, k = {k} [ms]"] = column([MILLI * one for one in took])
     atoms = column([results["atoms"].sel(model=m, way=w, k=24) for m, w in rows])
     columns["bits of 24 indices"] = 24 * np.log2(atoms.max("seed"))
-    return Table(spreads(columns, "row"), {"bits of 24 indices": "{:.0f}"}, name="costs")
+    return Table(
+        spreads(columns, "row").rename_axis(None), {"bits of 24 indices": "{:.0f}"}, name="costs"
+    )
 
 
 @if_computed
@@ -83,7 +85,7 @@ def thresholds(results: xr.Dataset) -> Table:
     values = xr.concat([theta.sel(model=m, way=w).reset_coords(drop=True) for m, w in rows], "row")
     values = values.assign_coords(row=[name_of(results, m, w) for m, w in rows])
     values = values.sel(k=values.notnull().any(["row", "seed"]))
-    frame = spreads({"threshold": values}, "row", k=lambda k: f"k = {k}")
+    frame = spreads({"threshold": values}, "row", k=lambda k: f"k = {k}").rename_axis(None)
     return Table(frame, name="thresholds")
 
 
