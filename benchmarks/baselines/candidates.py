@@ -57,7 +57,9 @@ def _settings(text: Any) -> dict[str, Any]:
     """Learning rate and options of a run, from its settings as JSON."""
     settings = json.loads(str(text))
     training = settings.get("training", settings)
-    return ({"lr": training["lr"]} if "lr" in training else {}) | training.get("options", {})
+    return ({"learning rate": training["lr"]} if "lr" in training else {}) | training.get(
+        "options", {}
+    )
 
 
 def _text(value: Any) -> str:

@@ -77,14 +77,19 @@ document.addEventListener("DOMContentLoaded", () => {
         }
       }
     }
+    const columns = names.map(() => []);
     for (const row of table.tBodies[0].rows) {
       let column = names.length - [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0); // after shared cells
       for (const cell of row.cells) {
         const head = cell.tagName === "TD" ? names[column] : kinds[column];
         if (head) cell.dataset.head = head;
         cell.classList.toggle("vn-long", cell.textContent.trim().length > LONG);
+        columns[column]?.push(cell);
         column += cell.colSpan;
       }
+    }
+    for (const cells of columns.filter((some) => some.some((one) => one.matches("td.vn-long")))) {
+      for (const one of cells) one.classList.add("vn-text"); // sentences begin below each other
     }
   }
   document.querySelectorAll("table.dataframe").forEach(sortable);
@@ -98,11 +103,22 @@ document.addEventListener("DOMContentLoaded", () => {
       const moves = room >= 600 && !root.matches(".vn-paper") && table.getBoundingClientRect().width < 1.6 * room;
       table.classList.toggle("vn-stacked", (wide() && !moves) || tall);
     }
-    for (const box of boxes) cut(box);
+    for (const box of boxes) {
+      fit(box);
+      cut(box);
+    }
   }
   // What is wider or higher than its box fades where it goes on, and a long table can be shown whole.
   const boxes = [...document.querySelectorAll(".bd-content :is(.vn-table, .vn-pan)")].filter((one) => !one.closest(".vn-explorer"));
   const presses = new Map();
+  function fit(box) { // no box ends within a row
+    box.style.removeProperty("--rows");
+    if (!box.matches(".vn-table") || box.scrollHeight <= box.clientHeight + 2) return;
+    const top = box.getBoundingClientRect().top - box.scrollTop;
+    const ends = [...box.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().bottom - top);
+    const last = ends.filter((end) => end <= box.clientHeight).at(-1);
+    if (last) box.style.setProperty("--rows", `${Math.ceil(last) + box.offsetHeight - box.clientHeight}px`);
+  }
   function cut(box) {
     if (!box.clientWidth) return; // folded
     const beside = box.scrollWidth - box.clientWidth, below = box.scrollHeight - box.clientHeight;

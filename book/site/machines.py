@@ -22,6 +22,7 @@ import numpy as np
 
 from book.site.comparison import Compared, compared
 from vnlib.book import paths, store
+from vnlib.book.chapter import spec
 from vnlib.plots.statistics import raised, short
 
 FOLDER = paths.ROOT / ".cache" / "machines"
@@ -121,7 +122,7 @@ def page(path: Path) -> str:
     ]
     for one in pairs:
         if one["equal"][0] < one["equal"][1]:
-            names = f"{one['chapter']}, {one['profile']}: {' and '.join(one['names'])}"
+            names = f"{_title(one['chapter'])}, {one['profile']}: {' and '.join(one['names'])}"
             title = escape(names, quote=False)
             lines += ["", f":::{{dropdown}} {title}", *_statements(one), ":::"]
     return "\n".join(lines) + "\n"
@@ -136,6 +137,11 @@ def same_verdicts(one: Mapping) -> int:
     return sum(len(set(row["verdicts"])) == 1 for row in one["statements"])
 
 
+def _title(name: str) -> str:
+    """What readers call a chapter."""
+    return spec(name).title if name in paths.chapters() else name
+
+
 def _summary(one: Mapping) -> Sequence[str]:
     (same, many), far = one["equal"], distances(one)
     verdicts = f"{same_verdicts(one)} of {len(one['statements'])}"
@@ -144,7 +150,7 @@ def _summary(one: Mapping) -> Sequence[str]:
         if len(far)
         else ["", ""]
     )
-    runs = f"[{one['chapter']}](chapters/{one['chapter']}.ipynb), `{one['profile']}`"
+    runs = f"[](chapters/{one['chapter']}.ipynb), `{one['profile']}`"
     return [runs, " and ".join(one["names"]), f"{same} of {many}", verdicts, *apart]
 
 

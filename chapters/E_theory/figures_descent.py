@@ -164,7 +164,7 @@ def sweeps(r: xr.Dataset) -> plt.Figure:
             )
             axes[1].plot(np.full(len(values), place), values, "o", color=color, ms=4)
     axes[0].axhline(0, color="0.7", lw=0.8)
-    axes[0].set(xscale="log", xlabel="sweep", ylabel="energy / last energy - 1")
+    axes[0].set(xscale="log", xlabel="sweep", ylabel="energy / last energy − 1")
     axes[0].set_yscale("symlog", linthresh=1e-4)
     axes[0].legend(fontsize=8)
     axes[1].legend(fontsize=8, loc="upper left", bbox_to_anchor=(0, 1.14), ncols=2)

@@ -79,7 +79,8 @@ def feedback_table(results: xr.Dataset, model: str) -> Table:
         **{name: one[f"fact_{name}"] for name in whole},
     }
     name = f"variants of {label(results, model)}"
-    return Table(spreads(columns, "variant"), dict.fromkeys(whole, "{:.0f}"), name=name)
+    found = spreads(columns, "variant").rename(index=lambda one: one.replace("beta", "β ="))
+    return Table(found, dict.fromkeys(whole, "{:.0f}"), name=name)
 
 
 def rank_correlations(shared: xr.Dataset) -> xr.DataArray:

@@ -5,20 +5,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import xarray as xr
 
-from chapters.J_cost.figures import AXES, PAIRS, SINGLE, TASKS, along, ratio
+from chapters.J_cost.figures import AXES, PAIRS, SINGLE, TASKS, along, ratio, sidecar, title
 from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, spreads
-
-CHAPTERS = Path(__file__).parents[1]  # whose settings say what readers call models
 
 # What the page says of a pair of tasks.
 SHORT = {
@@ -30,20 +24,9 @@ SHORT = {
 }
 
 
-@cache
-def _sidecar(chapter: str) -> dict[str, Any]:
-    file = CHAPTERS / chapter / f"{chapter}.toml"
-    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-
-
-def title(chapter: str) -> str:
-    """What readers call a chapter."""
-    return _sidecar(chapter).get("title", chapter)
-
-
 def labels(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """What readers call chapters and their models; of models with one label also which one it is."""
-    models = [_sidecar(chapter).get("models", {}) for chapter, _ in rows]
+    models = [sidecar(chapter).get("models", {}) for chapter, _ in rows]
     said = [
         one.get(name, {}).get("label", title(name))
         for one, (_, name) in zip(models, rows, strict=True)
@@ -129,7 +112,7 @@ def chapters(results: xr.Dataset) -> Table:
 
 def _told(chapter: str, label: str) -> str:
     """What readers call a measured run: "part: model, condition, seed" with the model's name."""
-    known = _sidecar(chapter).get("models", {})
+    known = sidecar(chapter).get("models", {})
     words = label.split(": ", 1)[-1].split(", ")
     words = ["first seed" if word == "0" else word for word in words]
     return ", ".join(known.get(one, {}).get("label", one.replace("_", " ")) for one in words)

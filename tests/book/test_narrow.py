@@ -127,6 +127,12 @@ def test_no_table_is_wider_than_its_column(built, page):
     assert page.evaluate(WIDER) == ["wide"], "or this shows nothing"
 
 
+WITHIN = """(one) => [...one.querySelectorAll("tbody tr")].some((row) => {
+  const end = one.getBoundingClientRect().bottom, { top, bottom } = row.getBoundingClientRect();
+  return top < end - 3 && bottom > end + 3;
+})"""
+
+
 def test_a_long_table_says_that_it_goes_on_and_can_be_shown_whole(built, page):
     page.goto((built / "index.html").as_uri())
     box, press = page.locator("#long"), page.get_by_role("button", name="rows: L")
@@ -134,6 +140,7 @@ def test_a_long_table_says_that_it_goes_on_and_can_be_shown_whole(built, page):
     assert page.get_by_role("button", name="Show all 1 rows: T", exact=True).count() == 0, (
         "all of it is shown"
     )
+    assert not box.evaluate(WITHIN), "the box ends with a row"
     box.evaluate("(one) => one.scrollTo(0, one.scrollHeight)")
     page.locator("#long:not(.vn-below)").wait_for()
     press.press("Enter")
@@ -143,6 +150,8 @@ def test_a_long_table_says_that_it_goes_on_and_can_be_shown_whole(built, page):
     )
     press.press("Enter")
     page.locator("#long.vn-below").wait_for()
+    box.evaluate("(one) => one.style.setProperty('--rows', `${one.offsetHeight - 9}px`)")
+    assert box.evaluate(WITHIN), "or this shows nothing"
     page.emulate_media(media="print")
     assert not press.is_visible()
     assert box.evaluate("(one) => one.scrollHeight - one.clientHeight") <= 2

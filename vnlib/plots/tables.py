@@ -18,7 +18,9 @@ from vnlib.plots.frames import otherwise
 from vnlib.plots.statistics import STATISTICS, confidence, over_seeds, raised, said, short
 
 # Spaces at which no cell breaks: in a number and its unit, an interval without powers, in "n = 5".
-_WHOLE = re.compile(r"(?<=\d) (?=[×%]|\w{1,3}\b)|(?<=×) |(?<=,) (?=[^[×]*])|(?<=n) (?==)|(?<=n =) ")
+_WHOLE = re.compile(
+    r"(?<=[\d\]]) (?=[×%]|\w{1,3}\b)|(?<=×) |(?<=,) (?=[^[×]*])|(?<=n) (?==)|(?<=n =) "
+)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ def test_candidates_are_told_apart_and_the_least_is_marked():
     table = candidates(selection(), unit=1100)
     assert table.frame.index.tolist() == ["AE", "AE"]
     assert table.frame.values.tolist() == [
-        ["lr 0.1", pytest.approx(4.4), ""],
-        ["lr 0.25", pytest.approx(3.3), "chosen"],
+        ["learning rate 0.1", pytest.approx(4.4), ""],
+        ["learning rate 0.25", pytest.approx(3.3), "chosen"],
     ]
     assert "3.3" in table._repr_mimebundle_()["text/html"]
 

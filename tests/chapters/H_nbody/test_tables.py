@@ -25,8 +25,7 @@ def test_growth_has_a_row_for_every_model(shared):
 def test_variants_of_one_reading(results):
     frame = tables.feedback_table(results, "token").frame
     assert (
-        frame[("OOD", "median")]["beta 0"] == 1
-        and frame["revived", "median"]["beta 0, revived"] == 4
+        frame[("OOD", "median")]["β = 0"] == 1 and frame["revived", "median"]["β = 0, revived"] == 4
     )
     assert "Not computed" in tables.feedback_table(results.sel(model=["token"]), "gated").data
 

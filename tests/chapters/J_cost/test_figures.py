@@ -147,7 +147,11 @@ def test_the_account_sums_what_is_known():
 
 def test_runs_that_are_only_filled_up_are_not_listed():
     shown = tables.runs(measured()).shown()
-    assert sorted(shown.index) == [("other", "a, 0"), ("whole", "a, 0"), ("whole", "b, 0")]
+    assert sorted(shown.index) == [
+        ("other", "a, first seed"),
+        ("whole", "a, first seed"),
+        ("whole", "b, first seed"),
+    ]
     assert shown["to its end"].loc["whole"].tolist() == ["yes", "no"]
 
 

@@ -91,3 +91,12 @@ def test_two_runs_at_a_time_tie_with_the_smaller_card_and_stay_below_the_memory(
     results = store.read(paths.RESULTS / "paper" / "J_cost.nc")
     assert abs(np.log(2 * float(results["own"].max()) / 1e9 / claims.CARD)) < np.log(1.05)
     assert 2 * float(results["peak"].max()) / 1e9 < claims.MEMORY
+
+
+def test_captions_of_the_account():
+    found = store.read(paths.RESULTS / "paper" / "J_cost.nc")
+    most = {name: found[name].idxmax().item() for name in ("runs", "seconds", "peak")}
+    assert most == {"runs": "F_spatial", "seconds": "fig5_mnist", "peak": "FR2_manifold"}
+    runs = store.read(paths.RESULTS / "paper" / "J_cost.runs.nc")
+    assert runs["program"].min() > 0.3e9 and runs["program"].max() < 0.35e9
+    assert int((runs["peak"] > 2.5e9).sum()) == 1
