@@ -215,14 +215,14 @@ def _grid(
             ax.text(
                 x.mean(),
                 y + 0.5,
-                raised(f"{float(error[m].sel(example=case)):.2g}"),
+                raised(short(float(error[m].sel(example=case)))),
                 ha="center",
                 va="bottom",
                 fontsize=8,
             )
     for i, m in enumerate(drawn):
-        short = label(r, m).replace(", trained with masks", "\nwith masks")
-        ax.text(-0.06, -i * high, short, ha="right", va="center", fontsize=9)
+        name = label(r, m).replace(", trained with masks", "\nwith masks")
+        ax.text(-0.06, -i * high, name, ha="right", va="center", fontsize=9)
     ax.set(xlim=(-0.1, len(cases) * wide), ylim=(-(len(drawn) - 1) * high - 0.55, 1.2))
     ax.set_axis_off()
     return fig

@@ -36,7 +36,7 @@ from chapters.G_functions.claims import signatures
 from chapters.G_functions.figures_gallery import gaps
 from chapters.G_functions.figures_readings import READINGS, deep, followed
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import ahead, extremes, texts
+from vnlib.plots.statistics import ahead, extremes, short, texts
 from vnlib.plots.tables import Table, frame, if_computed, spreads
 
 # What the text of the paper still has of Table 6: its columns and the units are lost.
@@ -53,9 +53,9 @@ SIGNATURES = {
     "bend": "bend",
     "variety": "variety",
     "correlation": "correlation",
-    "missed_low": "missed to 5 cycles",
-    "missed_high": "missed 10-20",
-    "gain_10-20": "gain 10-20",
+    "missed_low": "missed, to 5 cycles",
+    "missed_high": "missed, 10 to 20 cycles",
+    "gain_10-20": "gain, 10 to 20 cycles",
     "tail_power": "tail: power",
     "tail_vs_power": "tail: error / power",
     "first_eighth": "tail: first eighth",
@@ -119,7 +119,7 @@ def rounds_table(r: xr.Dataset) -> Table:
         f"gap at {last}": at["curve_gap"],
         f"gap at {final}": limit["curve_gap"].sel(round=final),
         "residual where seen": at["curve_rms"],
-        "the same, limit": limit["limit_rms"],
+        "the same, at the limit": limit["limit_rms"],
         f"sweeps to {last}": at["curve_sweeps"],
         "sweeps to the limit": limit["limit_sweeps"],
         "hidden: warm": one["curve_hidden"].sel(round=last, set="val"),
@@ -204,6 +204,7 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
         **few[["correlation", "gain_0-2", "gain_10-20"]],
         "vn-tail-error": extremes(vn["tail_vs_power"]),
         "bound": (1 + 1 / layer["coherence"]) / 2,
+        "coherence": layer["coherence"],
         "last_eighth": found["last_eighth"].sel(model=list(DYNAMICS)),
         "learning": learned.median(["mask", "set"]),
         "learned-fig3": paired(shared, VN[:1], ["vn_untrained"], "mask_aware"),
@@ -223,7 +224,7 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
     sizes = {"gap": largest, "whole": sweep["sweep_mse"]}
     return (
         counts(shared, "appG")
-        | texts("appG", percents, lambda share: f"{100 * share:.0f}")
+        | texts("appG", percents, lambda share: short(100 * share))
         | texts("appG", ratios | tenths | gained)
         | texts(
             "appG",
@@ -232,5 +233,4 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
         )
         | texts("appG", sizes)
         | texts("appG", sweep["sweep_hidden"].transpose("factor", "mask", "solver", ...))
-        | texts("appG", {"coherence": layer["coherence"]}, "{:.4f}".format)
     )

@@ -82,7 +82,8 @@ def grid(results: xr.Dataset, protocol: str, groups: Sequence[str] = tuple(GROUP
     )
     legible(ax, relative.shape[1])
     for column, row in enumerate(np.nanargmin(table.values, axis=0)):
-        ax.add_patch(plt.Rectangle((column, row), 1, 1, fill=False, ec="k", lw=1.6))
+        for edge, width in (("w", 3.2), ("k", 1.6)):  # black on pale cells, in white on dark ones
+            ax.add_patch(plt.Rectangle((column, row), 1, 1, fill=False, ec=edge, lw=width))
     _heads(ax, results, table, len(models) if rules else 0)
     return fig
 

@@ -46,7 +46,10 @@ PATHS = {
 }
 MATCHED = {"digits": ("vn_1", "ae"), "motions": ("m_vn_1", "m_ae")}
 GAP, NOTE = 2, 10  # px between images in a row, and below each
-SIDE = {"top": "from the code of the top layer alone", "searched": "code optimised for each image"}
+SIDE = {
+    "top": "from the code of the top layer alone",
+    "searched": "from a code searched for each image",
+}
 
 
 def samples(results: xr.Dataset, benchmark: str = "digits") -> Figure:
