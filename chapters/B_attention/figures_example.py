@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.patches import Rectangle
 
+from vnlib.plots.statistics import short
 from vnlib.plots.style import DIVERGING, PALETTE, image_axes
 
 HEAD = 0
@@ -34,7 +35,7 @@ def example(results: xr.Dataset) -> plt.Figure:
     for place, weight in enumerate(weights):
         y, x = divmod(place, round(len(weights) ** 0.5))
         color = "white" if weight > 0.5 else "black"
-        axes[3].text(x + 0.5, y + 0.5, f"{100 * weight:.2g}", ha="center", va="center", c=color)
+        axes[3].text(x + 0.5, y + 0.5, short(100 * weight), ha="center", va="center", c=color)
     used = np.count_nonzero(weights)
     axes[3].set_xlabel(f"{used} of {weights.size} patches in use (weights in %)")
     for ax in axes[1::2]:
