@@ -244,7 +244,7 @@ def status(folder: Path, profile: str) -> str:
     )
     lines += ["", "## Machines and versions", ""]
     for machine, titles in machines.items():
-        lines.append(f"- {', '.join(titles) if len(machines) > 1 else 'All chapters'}: {machine}")
+        lines.append(f"- {'; '.join(titles) if len(machines) > 1 else 'All chapters'}: {machine}")
     lines += ["", "## Weight of the pages", "", "What a reader loads, with pictures, uncompressed."]
     lines += ["", "```{dropdown} Every page", PLACE, "```"]
     return "\n".join(lines) + "\n"

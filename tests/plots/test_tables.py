@@ -46,10 +46,13 @@ def test_a_cell_breaks_before_its_interval_and_its_seeds_and_nowhere_else():
     assert "2.0 [1.0,\xa03.0]" in cells(spreads({"": errors()}, "model"))
     assert "6.0 [5.0,\xa07.0], n\xa0=\xa02" in cells(spreads({"": errors()}, "model"))
     frame = pd.DataFrame({"share": ["80 % [70 %, 90 %]"], "rule": ["a < 1, b = c"]}, ["x"])
-    frame["time"] = "4.4 min"
-    assert cells(frame) == ["80\xa0% [70\xa0%,\xa090\xa0%]", "a < 1, b = c", "4.4\xa0min"], (
-        "words break as they do"
-    )
+    frame["time"], frame["of"] = "4.4 min", "82 [46, 84] %"
+    assert cells(frame) == [
+        "80\xa0% [70\xa0%,\xa090\xa0%]",
+        "a < 1, b = c",
+        "4.4\xa0min",
+        "82 [46,\xa084]\xa0%",
+    ], "words break as they do"
 
 
 def test_powers_of_ten_are_written_out_and_their_interval_may_break():

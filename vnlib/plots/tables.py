@@ -18,9 +18,7 @@ from vnlib.plots.frames import otherwise
 from vnlib.plots.statistics import STATISTICS, confidence, over_seeds, raised, said, short
 
 # Spaces at which no cell breaks: in a number and its unit, an interval without powers, in "n = 5".
-_WHOLE = re.compile(
-    r"(?<=[\d\]]) (?=[×%]|\w{1,3}\b)|(?<=×) |(?<=,) (?=[^[×]*])|(?<=n) (?==)|(?<=n =) "
-)
+_WHOLE = r"(?<=[]\d]) (?=[×%]|\w{1,3}\b)|(?<=×) |(?<=,) (?=[^[×]*])|(?<=n) (?==)|(?<=n =) "
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class Table:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         style = (shown := self.shown()).style
-        style.format(lambda text: _WHOLE.sub("&nbsp;", escape(text)))
+        style.format(lambda text: re.sub(_WHOLE, "&nbsp;", escape(text)))
         style.format_index(escape="html").format_index(escape="html", axis=1)
         for quantity in self.best:
             numbers = self._of(quantity).iloc[:, 0]

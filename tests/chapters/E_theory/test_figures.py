@@ -66,7 +66,7 @@ def test_the_table_holds_numbers_over_seeds(shipped):
     table = tables.measured(shipped)
     mu = table.frame.loc["coherence of the dictionary learned on digits", ("over seeds", "median")]
     assert mu == float(shipped["learned_mu"].median())
-    below = "recovered below the bound, worst cell"
+    below = "share of supports found below the bound, worst cell"
     assert table.shown().loc[below, "over seeds"].startswith("1")
 
 
