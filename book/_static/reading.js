@@ -77,19 +77,14 @@ document.addEventListener("DOMContentLoaded", () => {
         }
       }
     }
-    const columns = names.map(() => []);
     for (const row of table.tBodies[0].rows) {
       let column = names.length - [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0); // after shared cells
       for (const cell of row.cells) {
         const head = cell.tagName === "TD" ? names[column] : kinds[column];
         if (head) cell.dataset.head = head;
         cell.classList.toggle("vn-long", cell.textContent.trim().length > LONG);
-        columns[column]?.push(cell);
         column += cell.colSpan;
       }
-    }
-    for (const cells of columns.filter((some) => some.some((one) => one.matches("td.vn-long")))) {
-      for (const one of cells) one.classList.add("vn-text"); // sentences begin below each other
     }
   }
   document.querySelectorAll("table.dataframe").forEach(sortable);
