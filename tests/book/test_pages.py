@@ -11,6 +11,7 @@ import xarray as xr
 from ledger_cases import ledger_of, page, row, told
 from store_cases import stored
 
+from benchmarks.spatial.errors import reported
 from book.site import build, ledger_page, statements
 from vnlib.book import html, paths, store
 from vnlib.book import ledger as claims
@@ -163,6 +164,17 @@ def test_what_the_first_page_says_of_depth():
     models = tomllib.loads(paths.notebook("fig5_mnist").with_suffix(".toml").read_text("utf-8"))
     steps = [models["models"][name]["steps"] for name in ("vn_3", "vn_1")]
     assert f"({steps[0]}, not {steps[1]})" in text
+    with xr.open_dataset(SHIPPED.parent / "F_spatial.nc") as results:
+        per_axis = reported(results)["mse_ood"]
+        two = {
+            kind: over_seeds(
+                per_axis.sel(model=f"vn_2_{kind}") / per_axis.sel(model=f"vn_1_{kind}")
+            )
+            for kind in ("8", "16", "8_longer", "16_longer")
+        }
+    assert "of codes with 16 atoms two layers surely have less error than one" in text
+    assert two["16"]["high"] < 1 and two["16_longer"]["high"] < 1
+    assert two["8"]["high"] > 1 and two["8_longer"]["high"] > 1
     rows = json.loads(SHIPPED.read_text(encoding="utf-8"))["statements"]
     asked = [one for one in rows if one["claim"] == "VN-T2" or one["id"] == "VN-F2d.4"]
     assert {one["verdict"] for one in asked} == {claims.UNDECIDED} and len(asked) > 5
