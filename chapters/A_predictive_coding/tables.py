@@ -6,11 +6,12 @@ import xarray as xr
 
 from chapters.A_predictive_coding.figures import present_models
 from vnlib.plots.statistics import percent, texts
-from vnlib.plots.tables import Table, spreads
+from vnlib.plots.tables import Table, if_computed, spreads
 
 
+@if_computed
 def errors(results: xr.Dataset, pair: str) -> Table:
-    """Size, sparsity and errors of all models on one pair of tasks."""
+    """Size, sparsity and errors of all models on one pair of tasks; says so if it was not computed."""
     chosen = results.sel(pair=pair, model=list(present_models(results)))
     mse, top = 100 * chosen["mse"], 100 * chosen["mse_from_top"]
     columns = {
