@@ -9,7 +9,9 @@ from glued import number, numbers
 
 from chapters.A_predictive_coding import tables
 from vnlib.book import paths, store
+from vnlib.plots.frames import NOT_COMPUTED
 from vnlib.plots.statistics import median, over_seeds, short, sides
+from vnlib.plots.tables import Table
 
 PAIRS = ["digits", "permuted", "halves"]
 
@@ -133,3 +135,9 @@ def test_who_has_the_least_error_on_the_first_task_after_the_second(shipped):
     for pair, models in first.items():
         order = error.sel(pair=pair).to_series().sort_values().index
         assert list(order[:2]) == models, pair
+
+
+def test_a_pair_of_tasks_that_a_profile_has_not_is_said_to_be_missing(shipped):
+    few = shipped.sel(pair=["digits", "halves"])  # as `smoke` and `fast` have
+    assert NOT_COMPUTED in tables.errors(few, "permuted").data
+    assert isinstance(tables.errors(few, "halves"), Table)
