@@ -7,20 +7,13 @@ as `account.account` does.
 
 from __future__ import annotations
 
-import re
-import tomllib
-from functools import cache
-from pathlib import Path
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
+from chapters.J_cost.names import brief
 from vnlib.plots.statistics import short
 from vnlib.plots.style import PALETTE
-
-CHAPTERS = Path(__file__).parents[1]  # whose settings say what readers call models
 
 # Label, colour, marker.
 TASKS = {
@@ -38,29 +31,6 @@ AXES = {
     "B": "B, samples per batch",
     "depth": "layers",
 }
-
-
-@cache
-def sidecar(chapter: str) -> dict[str, Any]:
-    """The settings of a chapter."""
-    file = CHAPTERS / chapter / f"{chapter}.toml"
-    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-
-
-def title(chapter: str) -> str:
-    """What readers call a chapter."""
-    return sidecar(chapter).get("title", chapter)
-
-
-def brief(chapter: str) -> str:
-    """The same as short as a row of a figure has it: which figure or appendix it is, if one."""
-    full = title(chapter)
-    place = re.search(r"\((.*)\)$|^Appendix (\w)", full)
-    return (
-        (place[1] or f"VN App. {place[2]}")
-        if place
-        else re.sub(r"^(Beyond|The best)[^:]*: ", "", full)
-    )
 
 
 def along(scaling: xr.Dataset, vary: str) -> xr.Dataset:

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pandas as pd
 import xarray as xr
 
-from chapters.J_cost.figures import AXES, PAIRS, SINGLE, TASKS, along, ratio, sidecar, title
+from chapters.J_cost.figures import AXES, PAIRS, SINGLE, TASKS, along, ratio
+from chapters.J_cost.names import labels, measured_run, title
 from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, spreads
 
@@ -22,23 +21,6 @@ SHORT = {
     "exact_update": "update with it / backprop",
     "update": "update, default settle / backprop",
 }
-
-
-def labels(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What readers call chapters and their models; of models with one label also which one it is."""
-    models = [sidecar(chapter).get("models", {}) for chapter, _ in rows]
-    said = [
-        one.get(name, {}).get("label", title(name))
-        for one, (_, name) in zip(models, rows, strict=True)
-    ]
-    many = Counter(zip((chapter for chapter, _ in rows), said, strict=True))
-    return [
-        (
-            title(chapter),
-            f"{label} ({name.replace('_', ' ')})" * (many[chapter, label] > 1) or label,
-        )
-        for (chapter, name), label in zip(rows, said, strict=True)
-    ]
 
 
 def duration(seconds: float) -> str:
@@ -110,19 +92,11 @@ def chapters(results: xr.Dataset) -> Table:
     return Table(rows, formats, name="what the chapters took")
 
 
-def _told(chapter: str, label: str) -> str:
-    """What readers call a measured run: "part: model, condition, seed" with the model's name."""
-    known = sidecar(chapter).get("models", {})
-    words = label.split(": ", 1)[-1].split(", ")
-    words = ["first seed" if word == "0" else word for word in words]
-    return ", ".join(known.get(one, {}).get("label", one.replace("_", " ")) for one in words)
-
-
 def runs(measured: xr.Dataset) -> Table:
     """Every measured run."""
     names = {"peak": "at its peak", "program": "program", "cpu": "processor", "done": "to its end"}
     rows = measured[["label", *names]].to_dataframe().dropna().reset_index()
-    rows["run"] = [_told(*pair) for pair in zip(rows["chapter"], rows["label"], strict=True)]
+    rows["run"] = [measured_run(*pair) for pair in zip(rows["chapter"], rows["label"], strict=True)]
     rows = rows.set_index(["chapter", "run"])[list(names)].rename(columns=names)
     rows = rows.rename(index=title, level="chapter")
     formats = {"at its peak": size, "program": size, "processor": duration, "to its end": yes}

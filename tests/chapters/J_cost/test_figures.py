@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from chapters.J_cost import account, figures, tables
+from chapters.J_cost import account, figures, names, tables
 from chapters.J_cost.measure import AXES, TASKS
 
 SEEDS, PLACES = 2, 3
@@ -176,11 +176,11 @@ def test_models_are_listed_and_what_is_unknown_left_empty():
 
 def test_chapters_and_models_have_the_names_that_readers_know():
     rows = [("whole", "a"), ("fig3_functions", "vn_1"), ("E_theory", "E_theory")]
-    said = tables.labels(rows)
+    said = names.labels(rows)
     assert said[0] == ("whole", "a")
     assert said[1] == ("Function composition (VN Fig. 3)", "VN-1L")
     assert said[2] == 2 * ("Theory (VN App. E)",)
-    alike = tables.labels([("J_cost", "some_a"), ("J_cost", "some_a")])
+    alike = names.labels([("J_cost", "some_a"), ("J_cost", "some_a")])
     assert {label for _, label in alike} == {"some_a (some a)"}, (
         "whose rows could not be told apart"
     )
