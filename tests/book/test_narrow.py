@@ -184,7 +184,7 @@ def test_on_paper_nothing_is_in_a_box_that_scrolls(built, page):
     """What does not fit would not be printed."""
     page.set_viewport_size({"width": 680, "height": 900})
     page.goto((built / "index.html").as_uri())
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     kept = """() => [...document.querySelectorAll(".bd-content *")].filter((one) =>
       ["auto", "scroll"].includes(getComputedStyle(one).overflowY)
