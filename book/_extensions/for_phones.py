@@ -1,5 +1,5 @@
-"""Figures on phones: those that have a drawing for it are shown by that, all others can be moved
-sideways.
+"""Figures on pages: matplotlib's drawings are a part of the page. On phones a figure is shown by the
+drawing that it has for it, or can be moved sideways.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 from docutils import nodes
+from inline_svg import MADE, inlined
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.writers.html5 import HTML5Translator
@@ -25,31 +26,56 @@ class framed(nodes.image):
 
 
 class ForPhones(SphinxTransform):
-    """Frame the image of each figure."""
+    """Frame the image of each figure, or put its drawing there."""
 
     default_priority = 890
 
     def apply(self, **_: object) -> None:
         up = "../" * self.env.docname.count("/")
-        for figure in self.document.findall(nodes.figure):
+        for number, figure in enumerate(self.document.findall(nodes.figure), 1):
+            drawn = False
             for image in list(figure.findall(nodes.image)):
                 names = [*figure["ids"], *figure["names"], Path(image["uri"]).stem.lower()]
-                before, after = self.around(names, up)
-                image.replace_self(framed("", **image.attributes, before=before, after=after))
-            drawn = any("srcset" in one["before"] for one in figure.findall(framed))
+                narrow = self.narrow(names, up)
+                drawn = drawn or bool(narrow)
+                image.replace_self(self.placed(image, f"f{number}", narrow))
             for caption in figure.findall(nodes.caption):
                 if drawn and SIDES.search(caption.astext()):
                     caption += nodes.inline("", BELOW, classes=["vn-narrow"])
 
-    def around(self, names: list[str], up: str) -> tuple[str, str]:
-        """What stands before and after the image of a figure with these names."""
+    def placed(self, image: nodes.image, name: str, narrow: str) -> nodes.Node:
+        """What stands on the page for an image that phones show by the file `narrow`, if they do."""
+        drawing = self.drawing(image)
+        if not drawing:
+            around = '<div class="vn-pan">', "</div>"
+            if narrow:
+                around = f'<picture><source media="{SCREEN}" srcset="{narrow}">', "</picture>"
+            return framed("", **image.attributes, before=around[0], after=around[1])
+        alt = image.get("alt", "")
+        svg = inlined(drawing, name, alt)
+        if not narrow:
+            return nodes.raw("", f'<div class="vn-pan">{svg}</div>', format="html")
+        phone = f'<img loading="lazy" alt="{escape(alt)}" src="{narrow}">'
+        both = f'<div class="vn-wide">{svg}</div><div class="vn-phone">{phone}</div>'
+        return nodes.raw("", both, format="html")
+
+    def drawing(self, image: nodes.image) -> str:
+        """The text of a drawing by matplotlib; none of other images, and of what a link holds."""
+        known = image.get("candidates", {}).get("image/svg+xml", image["uri"])
+        file = Path(self.env.srcdir) / known
+        if isinstance(image.parent, nodes.reference) or file.suffix != ".svg":
+            return ""
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        return text if MADE in text[:2000] else ""
+
+    def narrow(self, names: list[str], up: str) -> str:
+        """The address of the drawing for phones of a figure with these names."""
         for name in names:
             file = Path(self.env.srcdir) / DRAWN / f"{name}.phone.svg"
             if file.exists():
                 self.env.note_dependency(str(file))
-                source = f"{up}figures/{escape(name, quote=True)}.phone.svg"
-                return f'<picture><source media="{SCREEN}" srcset="{source}">', "</picture>"
-        return '<div class="vn-pan">', "</div>"
+                return f"{up}figures/{escape(name, quote=True)}.phone.svg"
+        return ""
 
 
 def _open(translator: HTML5Translator, node: framed) -> None:

@@ -84,7 +84,7 @@ document.addEventListener("DOMContentLoaded", () => {
     box.replaceChildren();
     const drawn = picture instanceof SVGElement;
     if (drawn) {
-      shown = picture.cloneNode(true); // its title and description are named by those of the page
+      shown = picture.cloneNode(true); // its title and parts are named by those of the page
       shown.querySelectorAll("[id]").forEach((one) => one.removeAttribute("id"));
       ratio = picture.viewBox.baseVal.width / picture.viewBox.baseVal.height;
     } else {
@@ -98,12 +98,12 @@ document.addEventListener("DOMContentLoaded", () => {
     fit(Math.min(drawn ? READABLE : picture.naturalWidth, READABLE));
   }
 
-  for (const picture of document.querySelectorAll(".bd-content figure img, .vn-drawn > .vn-schematic")) {
+  for (const picture of document.querySelectorAll(".bd-content figure :is(img, .vn-plot), .vn-drawn > .vn-schematic")) {
     if (picture.closest("a")) continue;
     const figure = picture.closest("figure, .vn-drawn");
     // A build for print has the drawing itself beside its picture.
     const sharp = document.querySelector(`.vn-links a[href$="/${CSS.escape(figure.id)}.svg"]`)?.href;
-    const name = picture.alt || picture.querySelector("title")?.textContent || "figure";
+    const name = picture.alt || picture.ariaLabel || picture.querySelector("title")?.textContent || "figure";
     const button = make("button", { type: "button", className: "vn-larger", textContent: "Full size" }, `Full size: ${name}`);
     const show = () => open(picture, sharp);
     button.addEventListener("click", show);

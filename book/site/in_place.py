@@ -32,9 +32,11 @@ PHONE = "phone"
 STYLE: Any = {
     "figure.constrained_layout.use": False,
     "figure.autolayout": False,
-    "svg.fonttype": "path",  # readers need not have the font
+    "font.sans-serif": ["DejaVu Sans"],  # which pages bring, and matplotlib has
+    "svg.fonttype": "none",
     "svg.hashsalt": NAME,
 }
+ALONE: Any = {"svg.fonttype": "path"}  # an image knows no font of the page
 
 
 class _Stream(TextIOBase):
@@ -119,18 +121,18 @@ def _drawing(figure: Figure, shown: Any) -> str:
         return svg.getvalue()
 
 
-def _picture(figure: Figure, sharp: bool = False) -> tuple[Any, Any]:
-    """A figure as PNG, as a kernel shows it; or, if `sharp`, as a drawing where that is light. The
-    other one is None.
+def _picture(figure: Figure, sharp: bool = False, alone: bool = False) -> tuple[Any, Any]:
+    """A figure as PNG, as a kernel shows it; or, if `sharp`, as a drawing where that is light, with its
+    letters as outlines if it is to be shown `alone`. The other one is None.
 
     To know the layout and what to cut off, matplotlib would first draw it all where nobody looks, as
     it does for "none", which is a layout engine, too.
     """
     engine = figure.get_layout_engine()
-    if figure.axes and engine:
-        engine.execute(figure)
     try:
-        with rc_context(STYLE):
+        with rc_context(STYLE | (ALONE if alone else {})):
+            if figure.axes and engine:
+                engine.execute(figure)
             figure.set_layout_engine(None)
             shown: Any = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
             if sharp and (figure.axes or figure.lines):
@@ -143,7 +145,7 @@ def _picture(figure: Figure, sharp: bool = False) -> tuple[Any, Any]:
 
 def _for_phones(figure: Figure) -> dict[str, str]:
     """The same figure as a drawing for phones, where it can be laid out for one; it is so afterwards."""
-    drawn = phones.rearrange(figure) and _picture(figure, sharp=True)[1]
+    drawn = phones.rearrange(figure) and _picture(figure, sharp=True, alone=True)[1]
     return {PHONE: drawn} if drawn else {}
 
 

@@ -71,6 +71,6 @@ def write(folder: Path) -> None:
         "own-data-atoms": atoms(pd.read_csv(peers.LEARNED)),
         "own-data-times": times(pd.read_csv(peers.FILE)),
     }.items():
-        with plt.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
+        with plt.rc_context({"svg.hashsalt": name}):
             fig.savefig(folder / f"{name}.svg", metadata={"Date": None})
         plt.close(fig)

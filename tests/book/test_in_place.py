@@ -114,13 +114,15 @@ def test_a_figure_is_drawn_once_and_as_a_kernel_draws_it(layout):
     plt.close(fig)
 
 
-def test_a_light_figure_is_a_drawing_without_fonts_and_a_heavy_one_a_picture(monkeypatch):
+def test_a_light_figure_is_a_drawing_with_text_and_a_heavy_one_a_picture(monkeypatch):
     fig, ax = plt.subplots()
     ax.set_title("words")
     line = ax.add_line(Counted([0, 1], [0, 1]))
     png, svg = in_place._picture(fig, sharp=True)
     assert png is None and svg.startswith("<?xml") and line.times == 1
-    assert "<!-- words -->" in svg and "<text" not in svg and "date" not in svg
+    assert ">words</text>" in svg and "'DejaVu Sans'" in svg and "date" not in svg
+    outlines = in_place._picture(fig, sharp=True, alone=True)[1]
+    assert "<!-- words -->" in outlines and "<text" not in outlines, "a font may not be there"
     assert in_place._picture(fig, sharp=True) == (None, svg), "the same each time"
     monkeypatch.setattr(in_place, "HEAVIEST", len(svg))
     assert in_place._picture(fig, sharp=True) == (None, svg)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -201,10 +202,14 @@ def page(tmp_path, monkeypatch) -> str:
     drawn = source / "book" / "extra" / "figures"
     drawn.mkdir(parents=True)
     (drawn / "fr9-one.phone.svg").write_text("<svg/>")
+    (drawn / "fr9-drawn.phone.svg").write_text("<svg/>")
+    for name in ("FR9-drawn", "four"):
+        (source / f"{name}.svg").write_text(in_place._picture(panels(), sharp=True)[1])
     for name in ("FR9-one", "two"):
         plt.imsave(source / f"{name}.png", np.zeros((4, 4)))
     (source / "book" / "page.rst").write_text(
-        "Page\n====\n\n.. figure:: ../FR9-one.png\n\n   One (right), of what is left.\n\n.. figure:: ../two.png\n   :target: ../index.html\n\n   Two, left.\n"
+        "Page\n====\n\n.. figure:: ../FR9-one.png\n\n   One (right), of what is left.\n\n.. figure:: ../two.png\n   :target: ../index.html\n\n   Two, left.\n\n"
+        ".. figure:: ../FR9-drawn.svg\n   :alt: Drawn\n\n   Three.\n\n.. figure:: ../four.svg\n   :alt: Too\n\n   Four.\n"
     )
     (source / "index.rst").write_text("All\n===\n\n.. toctree::\n\n   book/page\n")
     told = {"html_theme": "basic", "extensions": ["for_phones"]}
@@ -218,7 +223,7 @@ def page(tmp_path, monkeypatch) -> str:
 
 
 def test_a_page_shows_it_on_a_narrow_screen_and_lets_others_be_moved(page):
-    one, two = page.split("One (right), of what is left.")
+    one, two = page.split("Three.")[0].split("One (right), of what is left.")
     assert 'srcset="../figures/fr9-one.phone.svg"' in one and one.count("<picture>") == 1
     assert "<source media=" in one and one.index("<source") < one.index("<img")
     assert (
@@ -227,6 +232,16 @@ def test_a_page_shows_it_on_a_narrow_screen_and_lets_others_be_moved(page):
     )
     assert two.count("stands above") == 1 == two.count("vn-narrow"), "of what is drawn for phones"
     assert two.index("vn-narrow") < two.index("Two, left.")
+
+
+def test_drawings_are_parts_of_the_page(page):
+    drawn, four = page.split("Two, left.")[1].split("Three.")
+    assert drawn.count("<svg") == 1 == four.count("<svg") and ".svg" not in four
+    assert drawn.index('class="vn-wide"') < drawn.index("<svg") < drawn.index('class="vn-phone"')
+    assert '<img loading="lazy" alt="Drawn" src="../figures/fr9-drawn.phone.svg">' in drawn
+    assert '<div class="vn-pan"><svg class="vn-plot" role="img" aria-label="Too"' in four
+    assert set(re.findall(r' id="(f\d+)-', drawn)) == {"f3"}
+    assert set(re.findall(r' id="(f\d+)-', four)) == {"f4"}
 
 
 def test_images_that_come_to_the_left_get_the_ticks_that_were_there():

@@ -1,4 +1,6 @@
-"""How large the labels of drawings are where a page shows them: letters are outlines, drawn to a scale."""
+"""How large the labels of drawings are where a page shows them: in files letters are outlines, drawn to a
+scale, and in pages they are text.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,14 @@ _SHOWN = """async () => {
   return all.map((one) => [one.currentSrc, one.getBoundingClientRect().width]).filter(
     ([source, width]) => width && source.endsWith(".svg"));
 }"""
+# Of a label in pieces, such as a power, the largest counts.
+_TEXTS = """() => [...document.querySelectorAll(".bd-content figure .vn-plot")].flatMap((one) => {
+  const pixel = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
+  const size = (text) => Math.max(...[text, ...text.querySelectorAll("tspan")].filter((piece) => piece.style.fontSize)
+    .map((piece) => parseFloat(piece.style.fontSize)));
+  const name = one.closest("figure").id || "a figure";
+  return pixel ? [...one.querySelectorAll("text")].map((text) => [name, text.textContent.trim(), pixel * size(text)]) : [];
+})"""
 
 
 def sizes(drawing: str, width: float) -> dict[str, float]:
@@ -32,6 +42,13 @@ def small(page: Page) -> list[str]:
     page.set_viewport_size({"width": WIDTH, "height": 900})
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     found = []
+    texts: dict[str, dict[str, float]] = {}
+    for figure, text, size in page.evaluate(_TEXTS):
+        texts.setdefault(figure, {})[text] = size
+    for figure, shown in texts.items():
+        least = min(shown, key=lambda one: shown[one])
+        if shown[least] < 0.99 * LEAST:
+            found.append(f"{figure}: {least!r}, {shown[least]:.1f} px")
     for source, width in page.evaluate(_SHOWN):
         file = Path(unquote(urlsplit(source).path))
         shown = sizes(file.read_text(encoding="utf-8"), width)
