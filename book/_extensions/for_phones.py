@@ -38,34 +38,37 @@ class ForPhones(SphinxTransform):
                 names = [*figure["ids"], *figure["names"], Path(image["uri"]).stem.lower()]
                 narrow = self.narrow(names, up)
                 drawn = drawn or bool(narrow)
-                image.replace_self(self.placed(image, f"f{number}", narrow))
+                self.place(image, f"f{number}", narrow)
             for caption in figure.findall(nodes.caption):
                 if drawn and SIDES.search(caption.astext()):
                     caption += nodes.inline("", BELOW, classes=["vn-narrow"])
 
-    def placed(self, image: nodes.image, name: str, narrow: str) -> nodes.Node:
-        """What stands on the page for an image that phones show by the file `narrow`, if they do."""
-        drawing = self.drawing(image)
+    def place(self, image: nodes.image, name: str, narrow: str) -> None:
+        """Put there what shows an image, phones by the file `narrow` if there is one."""
+        drawing, link = self.drawing(image), image.parent
         if not drawing:
             around = '<div class="vn-pan">', "</div>"
             if narrow:
                 around = f'<picture><source media="{SCREEN}" srcset="{narrow}">', "</picture>"
-            return framed("", **image.attributes, before=around[0], after=around[1])
+            image.replace_self(framed("", **image.attributes, before=around[0], after=around[1]))
+            return
         alt = image.get("alt", "")
-        svg = inlined(drawing, name, alt)
-        if not narrow:
-            return nodes.raw("", f'<div class="vn-pan">{svg}</div>', format="html")
-        phone = f'<img loading="lazy" alt="{escape(alt)}" src="{narrow}">'
-        both = f'<div class="vn-wide">{svg}</div><div class="vn-phone">{phone}</div>'
-        return nodes.raw("", both, format="html")
+        shown = (
+            f'<div class="{"vn-wide" if narrow else "vn-pan"}">{inlined(drawing, name, alt)}</div>'
+        )
+        if narrow:
+            phone = f'<img loading="lazy" alt="{escape(alt)}" src="{narrow}">'
+            shown += f'<div class="vn-phone">{phone}</div>'
+        if isinstance(link, nodes.reference):
+            shown = f'<a class="reference" href="{escape(link["refuri"])}">{shown}</a>'
+            image = link
+        image.replace_self(nodes.raw("", shown, format="html"))
 
     def drawing(self, image: nodes.image) -> str:
-        """The text of a drawing by matplotlib; none of other images, and of what a link holds."""
+        """The text of a drawing by matplotlib; none of other images."""
         known = image.get("candidates", {}).get("image/svg+xml", image["uri"])
         file = Path(self.env.srcdir) / known
-        if isinstance(image.parent, nodes.reference) or file.suffix != ".svg":
-            return ""
-        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        text = file.read_text(encoding="utf-8") if file.suffix == ".svg" and file.is_file() else ""
         return text if MADE in text[:2000] else ""
 
     def narrow(self, names: list[str], up: str) -> str:

@@ -209,7 +209,7 @@ def page(tmp_path, monkeypatch) -> str:
         plt.imsave(source / f"{name}.png", np.zeros((4, 4)))
     (source / "book" / "page.rst").write_text(
         "Page\n====\n\n.. figure:: ../FR9-one.png\n\n   One (right), of what is left.\n\n.. figure:: ../two.png\n   :target: ../index.html\n\n   Two, left.\n\n"
-        ".. figure:: ../FR9-drawn.svg\n   :alt: Drawn\n\n   Three.\n\n.. figure:: ../four.svg\n   :alt: Too\n\n   Four.\n"
+        ".. figure:: ../FR9-drawn.svg\n   :alt: Drawn\n\n   Three.\n\n.. figure:: ../four.svg\n   :alt: Too\n   :target: ../index.html\n\n   Four.\n"
     )
     (source / "index.rst").write_text("All\n===\n\n.. toctree::\n\n   book/page\n")
     told = {"html_theme": "basic", "extensions": ["for_phones"]}
@@ -240,6 +240,7 @@ def test_drawings_are_parts_of_the_page(page):
     assert drawn.index('class="vn-wide"') < drawn.index("<svg") < drawn.index('class="vn-phone"')
     assert '<img loading="lazy" alt="Drawn" src="../figures/fr9-drawn.phone.svg">' in drawn
     assert '<div class="vn-pan"><svg class="vn-plot" role="img" aria-label="Too"' in four
+    assert 'href="../index.html"><div class="vn-pan"><svg' in four
     assert set(re.findall(r' id="(f\d+)-', drawn)) == {"f3"}
     assert set(re.findall(r' id="(f\d+)-', four)) == {"f4"}
 
