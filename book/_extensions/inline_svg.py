@@ -7,6 +7,8 @@ from html import escape
 
 MADE = "https://matplotlib.org/"
 """In the metadata of its drawings."""
+STYLE = 'font-family="VN Sans, DejaVu Sans, Verdana, sans-serif" stroke-linejoin="round"'
+"""Of all its parts; pages bring the first font."""
 _HEAD = re.compile(r"^.*?<svg\b[^>]*?(?=viewBox=)", re.DOTALL)
 _SIZE = re.compile(r'width="([\d.]+)pt" height="([\d.]+)pt"')
 _APART = re.compile(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL)
@@ -46,4 +48,4 @@ def inlined(drawing: str, name: str, alt: str) -> str:
     drawing = re.sub(r"\s*\n\s*", "\n", "".join(parts)).replace(' style=""', "")
     wide, high = (f"{float(one) * 4 / 3:.0f}" for one in size.groups()) if size else ("", "")
     shown = f'class="vn-plot" role="img" aria-label="{escape(alt)}" width="{wide}" height="{high}"'
-    return f"<svg {shown} {drawing.strip()}\n"
+    return f"<svg {shown} {STYLE} {drawing.strip()}\n"

@@ -18,8 +18,9 @@ document.addEventListener("DOMContentLoaded", () => {
     const button = make("button", { type: "button", textContent: text, title: name }, name);
     button.addEventListener("click", act);
     bar.append(button);
+    return button;
   };
-  let shown = null, first = 0, ratio = 1;
+  let shown = null, from = null, first = 0, ratio = 1;
 
   // Magnify by a factor and keep the place at (x, y) of the box where it is.
   function magnify(factor, x = box.clientWidth / 2, y = box.clientHeight / 2) {
@@ -40,6 +41,12 @@ document.addEventListener("DOMContentLoaded", () => {
   press("−", "Smaller", () => magnify(1 / 1.5));
   press("+", "Larger", () => magnify(1.5));
   press("Whole", "Show the whole figure", () => fit(0));
+  const save = press("Save", "Save the figure as a file", () => { // of an image, browsers offer that themselves
+    const svg = new Blob([new XMLSerializer().serializeToString(from)], { type: "image/svg+xml" });
+    const href = URL.createObjectURL(svg);
+    make("a", { href, download: `${from.closest("figure, .vn-drawn").id || "figure"}.svg` }).click();
+    URL.revokeObjectURL(href);
+  });
   press("Close", "Close", () => dialog.close());
   dialog.append(bar, box);
   document.body.append(dialog);
@@ -82,7 +89,9 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function open(picture, sharp) {
     box.replaceChildren();
+    from = picture;
     const drawn = picture instanceof SVGElement;
+    save.hidden = !picture.matches(".vn-plot"); // a schematic has its colours from the page
     if (drawn) {
       shown = picture.cloneNode(true); // its title and parts are named by those of the page
       shown.querySelectorAll("[id]").forEach((one) => one.removeAttribute("id"));

@@ -12,8 +12,10 @@ from explorer_cases import extension
 from playground_cases import PATIENCE
 
 from book.schematics import DRAWINGS
+from book.site import in_place
 from vnlib.book import paths
 
+inlined = extension("inline_svg").inlined
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>T</title>POLICY
 <meta name="viewport" content="width=device-width, initial-scale=1.0">
 <link rel="stylesheet" href="custom.css"><link rel="stylesheet" href="schematics.css"><script src="zoom.js"></script></head><body>
@@ -22,6 +24,7 @@ PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset=
 <figure id="fig-two"><img alt="Another" src="two.png" style="max-width: 100%"></figure>
 <p class="vn-links"><a href="figures/other-fig-two.svg">SVG</a></p>
 <figure id="fig-link"><a href="#x"><img alt="A card" src="two.png" style="max-width: 100%"></a></figure>
+<figure id="fig-plot">PLOT</figure>
 <div class="vn-drawn">SCHEMATIC</div></main></body></html>"""
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 SHOWN = ".vn-zoom-box > *"
@@ -34,13 +37,17 @@ def folder(tmp_path_factory) -> Path:
     (one / "figures").mkdir()
     for name in ("zoom.js", "custom.css", "schematics.css"):
         shutil.copy(paths.BOOK / "_static" / name, one)
+    plot = plt.figure(figsize=(10, 5))
+    plot.add_subplot().plot([0, 1], marker="o")
+    page = PAGE.replace("PLOT", inlined(in_place._picture(plot, sharp=True)[1], "f1", "A plot"))
+    plt.close(plot)
     for name in ("one.png", "two.png", "figures/fig-one.svg"):
         figure = plt.figure(figsize=(10, 5), dpi=100)
         figure.add_subplot().plot([0, 1])
         figure.savefig(one / name)
         plt.close(figure)
     policy = extension("policy")
-    page = PAGE.replace("POLICY", policy.META.format(policy.policy(())))
+    page = page.replace("POLICY", policy.META.format(policy.policy(())))
     page = page.replace("SCHEMATIC", DRAWINGS["settle"]().svg())
     (one / "page.html").write_text(page, encoding="utf-8")
     return one
@@ -118,6 +125,34 @@ def test_a_schematic_is_shown_too_and_its_name_is_kept(open_page):
     )
     named = page.locator(SHOWN).get_attribute("aria-labelledby").split()
     assert all(page.locator(f"#{one}").count() == 1 for one in named)
+
+
+def test_a_drawing_of_the_page_opens_whole_and_can_be_kept(open_page, tmp_path):
+    page = open_page(viewport={"width": 700, "height": 600})
+    page.locator("#fig-plot svg").click()
+    assert width(page) >= 700 and page.locator(SHOWN).get_attribute("aria-label") == "A plot"
+    drawn = (
+        "(one) => one.querySelectorAll('use').length && one.querySelector('use').getBBox().height"
+    )
+    assert page.locator(SHOWN).evaluate(drawn) == page.locator("#fig-plot svg").evaluate(drawn) > 0
+    with page.expect_download() as kept:
+        page.get_by_role("button", name="Save the figure as a file").click()
+    assert kept.value.suggested_filename == "fig-plot.svg"
+    kept.value.save_as(tmp_path / "kept.svg")
+    alone = browser_image(page, tmp_path / "kept.svg")
+    assert alone[0] > 700 and "0.2" in (tmp_path / "kept.svg").read_text(encoding="utf-8")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Full size: Another").click()
+    assert not page.get_by_role("button", name="Save the figure as a file").is_visible()
+
+
+def browser_image(page, file: Path) -> list[int]:
+    """Width and height of an image file in px, which the browser must be able to draw by itself."""
+    other = page.context.new_page()
+    other.goto(file.as_uri())
+    box = other.locator("svg").first.bounding_box()
+    other.close()
+    return [box["width"], box["height"]]
 
 
 def test_keys_and_buttons_magnify_and_the_whole_comes_back(open_page):
