@@ -25,6 +25,7 @@ PARTS = [
     "Choices and provenance",
 ]
 MOST = 6  # figures and tables that are not folded
+SENTENCE = r"(?:[^.!?\n]|[.](?=\d)|(?:(?<=Fig)|(?<=App))[.] |\n(?!\n))+[.]"
 GLUE = re.compile(r"\{glue:text\}`[\w-]+`")
 
 
@@ -83,9 +84,12 @@ def test_a_question_of_one_sentence_and_an_example_come_before_the_answer(name):
 def test_the_answer_is_three_sentences_with_a_number_each(name):
     (answer,) = [c for section, _, c in parted(name) if section == "The answer"]
     assert SHIPPED in answer.metadata.tags
-    points = answer.source.split("\n- ")[1:]
-    assert len(points) == 3
+    before, *points = answer.source.rstrip().split("\n- ")
     assert [len(GLUE.findall(one)) for one in points] == [1, 1, 1]
+    # A sentence each, and nothing beside them but one that says of what runs the numbers are.
+    for text in (*points, before.removeprefix("## The answer").strip()):
+        assert re.fullmatch(SENTENCE, text, re.S), text
+    assert not any(";" in one for one in points)
 
 
 @every_chapter
