@@ -31,6 +31,7 @@ document.addEventListener("DOMContentLoaded", () => {
       rows.sort(([a], [b]) => (up ? order(a, b) : typeof a === typeof b ? order(b, a) : order(a, b)));
       body.append(...rows.map(([, row]) => row));
       select.value = `${column} ${up ? "up" : "down"}`;
+      if (copies.has(table)) lay(table);
     }
     [...(leaves?.cells ?? [])].forEach((head, column) => {
       if (!head.matches(".col_heading") || head.colSpan > 1) return;
@@ -59,9 +60,9 @@ document.addEventListener("DOMContentLoaded", () => {
     label.append(select);
     table.before(label);
   }
-  // A table that is wider than its column is set smaller where that is no phone's, and may be moved sideways there. Else it
-  // is stacked: a block for each row, in which cells name their columns. So is one that is squeezed into its column, by
-  // rows of many short lines.
+  // A table that is wider than its column is set smaller where that is no phone's, and else shown in parts below one
+  // another, with some of its columns each. On a phone it is stacked: a block for each row, in which cells name their
+  // columns. So is one that is squeezed into its column, by rows of many short lines.
   const LONG = 60; // letters of a cell that has a line of its own there
   const tables = [...document.querySelectorAll(".bd-content table:not(.vn-footer)")].filter(
     (one) => one.tHead && one.tBodies.length && !one.closest(".vn-explorer, .highlighttable"));
@@ -88,16 +89,80 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   }
   document.querySelectorAll("table.dataframe").forEach(sortable);
-  function stack() {
-    for (const table of tables) {
-      if (!table.parentElement.clientWidth) continue; // folded
-      table.classList.remove("vn-stacked", "vn-tight");
-      const room = table.parentElement.clientWidth, wide = () => table.getBoundingClientRect().width > room + 1;
-      const tall = room < 450 && [...table.tBodies[0].rows].some((row) => row.offsetHeight > 200);
-      if (room >= 600 && wide()) table.classList.add("vn-tight");
-      const moves = room >= 600 && !root.matches(".vn-paper") && table.getBoundingClientRect().width < 1.6 * room;
-      table.classList.toggle("vn-stacked", (wide() && !moves) || tall);
+  const copies = new Map(); // of a table, with the columns that it does not show itself
+  const datum = (row) => [...row.cells].filter((cell) => cell.tagName === "TD");
+  // Groups of columns that are no wider than `room` with the names of rows; what has one head stays together if it can.
+  function groups(table, room) {
+    const rows = [...table.tBodies[0].rows].map(datum), widths = rows[0].map((cell) => cell.getBoundingClientRect().width);
+    if (!widths.length || rows.some((row) => row.length !== widths.length)) return [];
+    const free = room - table.getBoundingClientRect().width + widths.reduce((sum, one) => sum + one), units = [];
+    let column = -[...table.tHead.rows[0].cells].reduce((sum, head) => sum + head.colSpan, 0) + widths.length;
+    for (const head of table.tHead.rows[0].cells) {
+      const unit = [];
+      for (const end = column + head.colSpan; column < end; column += 1) if (column >= 0) unit.push(column);
+      units.push(unit);
     }
+    const sum = (unit) => unit.reduce((all, one) => all + widths[one], 0);
+    const kept = units.flatMap((unit) => (sum(unit) > free ? unit.map((one) => [one]) : [unit]));
+    if (kept.some((unit) => sum(unit) > free)) return [];
+    const filled = (limit) => kept.reduce((found, unit) => {
+      if (sum([...found.at(-1), ...unit]) > limit) found.push([]);
+      found.at(-1).push(...unit);
+      return found;
+    }, [[]]);
+    let limit = Math.max(sum(widths.map((_, one) => one)) / filled(free).length, ...kept.map(sum)); // parts are about alike
+    while (limit < free && filled(limit).length > filled(free).length) limit += 4;
+    return filled(Math.min(limit, free));
+  }
+  function keep(table, columns) { // shows these alone, or all
+    const count = datum(table.tBodies[0].rows[0]).length;
+    for (const row of [...table.tHead.rows, ...table.tBodies[0].rows]) {
+      const cells = [...row.cells];
+      let column = count;
+      for (const cell of cells.reverse()) {
+        const span = Number((cell.dataset.span ??= cell.colSpan));
+        column -= span;
+        const seen = [...Array(span).keys()].filter((one) => column + one < 0 || !columns || columns.includes(column + one)).length;
+        cell.hidden = !seen;
+        cell.colSpan = seen || span;
+      }
+    }
+  }
+  function divide(table, room) {
+    const [first, ...rest] = groups(table, room);
+    if (!rest.length) return;
+    const bold = [...table.querySelectorAll("td")].map((cell) => getComputedStyle(cell).fontWeight);
+    const made = rest.map((columns) => {
+      const copy = table.cloneNode(true);
+      copy.querySelectorAll("td").forEach((cell, number) => { cell.style.fontWeight = bold[number]; });
+      for (const one of [copy, ...copy.querySelectorAll("[id]")]) one.removeAttribute("id");
+      keep(copy, columns);
+      const presses = (one) => [...one.querySelectorAll(".vn-sort")];
+      copy.addEventListener("click", (event) => {
+        const press = presses(copy).indexOf(event.target.closest(".vn-sort"));
+        if (press < 0) return;
+        presses(table)[press].click();
+        presses(copies.get(table)[made.indexOf(copy)])[press].focus({ preventScroll: true });
+      });
+      return copy;
+    });
+    keep(table, first);
+    table.after(...made);
+    copies.set(table, made);
+  }
+  function lay(table) {
+    if (!table.parentElement.clientWidth) return; // folded
+    table.classList.remove("vn-stacked", "vn-tight");
+    for (const copy of copies.get(table) ?? []) copy.remove();
+    if (copies.delete(table)) keep(table);
+    const room = table.parentElement.clientWidth, wide = () => table.getBoundingClientRect().width > room + 1;
+    const tall = room < 450 && [...table.tBodies[0].rows].some((row) => row.offsetHeight > 200);
+    if (room >= 600 && wide()) table.classList.add("vn-tight");
+    if (room >= 600 && wide() && table.matches(".dataframe")) divide(table, room);
+    table.classList.toggle("vn-stacked", wide() || tall);
+  }
+  function stack() {
+    tables.forEach(lay);
     for (const box of boxes) {
       fit(box);
       cut(box);

@@ -49,10 +49,24 @@ PARTS["long"] = (
     '<tr><th class="blank"></th><th class="col_heading">error</th></tr><tr><th class="index_name">model</th>'
     f'<th class="blank"></th></tr></thead><tbody>{"<tr><th>a</th><td>1</td></tr>" * 60}</tbody></table></div>'
 )
-PARTS["moved"] = (
-    '<div class="vn-table" tabindex="0" role="region" aria-label="M"><table class="dataframe" id="moved"><thead><tr>'
-    f'<th class="blank"></th>{12 * "<th class=col_heading>error</th>"}</tr></thead><tbody><tr><th>a</th>'
-    f"{12 * '<td style=min-width:5rem>1</td>'}</tr></tbody></table></div>"
+GROUPS = "".join(f'<th class="col_heading" colspan="6">{name}</th>' for name in ("errors", "gains"))
+SPLITS = "".join(f"<th class=col_heading>{'eg'[n > 5]}{n}</th>" for n in range(12))
+ROWS = "".join(
+    f"<tr><th>{name}</th>"
+    + "".join(
+        f'<td style="min-width:5rem">{n}.{row}</td>'
+        if n % 11 or row
+        else f'<td id="least{n}" style="min-width:5rem">{n}.0</td>'
+        for n in range(12)
+    )
+    + "</tr>"
+    for row, name in enumerate("abc")
+)
+PARTS["split"] = (
+    "<style>#least0, #least11 { font-weight: bold; }</style>"
+    '<div class="vn-table" tabindex="0" role="region" aria-label="M"><table class="dataframe" id="split"><thead>'
+    f'<tr><th class="blank"></th>{GROUPS}</tr><tr><th class="blank"></th>{SPLITS}</tr></thead>'
+    f"<tbody>{ROWS}</tbody></table></div>"
 )
 
 
@@ -164,20 +178,55 @@ def test_a_stacked_row_says_what_its_names_are(built, page):
     assert page.evaluate(names) == ["model", "set", "set"]
 
 
-def test_a_table_that_is_little_wider_than_its_column_is_moved_there(built, page):
-    """Where the column is no phone's rows can still be compared, and what is cut off fades."""
+SPLIT = """() => {
+  const parts = [...document.querySelector("#split").parentElement.querySelectorAll("table")];
+  const seen = (row) => [...row.cells].filter((one) => one.getClientRects().length);
+  return {
+    kept: parts.every((one) => one.getBoundingClientRect().width <= one.parentElement.clientWidth + 1),
+    heads: parts.map((one) => seen(one.tHead.rows[0]).map((head) => [head.textContent, head.colSpan])),
+    rows: parts.map((one) => [...one.tBodies[0].rows].map((row) => seen(row).map((cell) => cell.textContent).join(" "))),
+    bold: parts.map((one) => [...one.querySelectorAll("td")].filter((cell) => cell.getClientRects().length
+      && getComputedStyle(cell).fontWeight >= 600).length),
+    ids: parts.map((one) => one.id + one.querySelectorAll("[id]").length),
+  };
+}"""
+
+
+def test_a_table_that_is_wider_than_its_column_is_shown_in_parts(built, page):
+    """Where the column is no phone's, rows can still be compared: each part names them, and none moves sideways."""
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto((built / "index.html").as_uri())
-    page.locator(".vn-moves.vn-beside > #moved.vn-tight:not(.vn-stacked)").wait_for()
-    assert page.evaluate(WIDER) == ["moved"]
-    box = page.locator(".vn-table:has(> #moved)")
-    box.evaluate("(one) => one.scrollTo(one.scrollWidth, 0)")
-    page.locator(".vn-moves:not(.vn-beside) > #moved").wait_for()
-    name = "(one) => one.querySelector('tbody th').getBoundingClientRect().left"
-    left = box.evaluate("(one) => one.getBoundingClientRect().left")
-    assert abs(box.evaluate(name) - left) < 2, "names of rows stay in sight"
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate(WIDER) == [], "paper cannot be moved"
+    page.locator(".vn-table:not(.vn-moves) > #split.vn-tight:not(.vn-stacked) + table").wait_for()
+    found = page.evaluate(SPLIT)
+    assert found["kept"] and page.evaluate(WIDER) == []
+    (first, second), heads = found["rows"], found["heads"]
+    assert (
+        [one.split(" ")[0] for one in first] == [one.split(" ")[0] for one in second] == list("abc")
+    )
+    numbers = [f"{one} {other}".split() for one, other in zip(first, second, strict=True)]
+    assert [len(set(row)) for row in numbers] == [13, 13, 13], "each number once, and the name"
+    assert heads == [[["", 1], ["errors", 6]], [["", 1], ["gains", 6]]], "heads are not cut in two"
+    assert found["bold"] == [1, 1] and found["ids"] == ["split2", "0"]
+    press = page.locator("#split + table").get_by_role("button", name="g7")
+    for order in ("abc", "cba"):
+        press.press("Enter")
+        sorted_ = page.evaluate(SPLIT)
+        assert [[one[0] for one in rows] for rows in sorted_["rows"]] == 2 * [list(order)]
+        assert page.evaluate("document.activeElement.textContent") == "g7", "the keys stay there"
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator("#split.vn-stacked:only-of-type").wait_for()
+    assert page.locator("#split td[hidden]").count() == 0
+
+
+def test_heads_are_parted_where_one_is_wider_than_the_column(built, page):
+    page.set_viewport_size({"width": 768, "height": 900})
+    page.goto((built / "index.html").as_uri())
+    page.add_style_tag(content=".vn-table:has(#wide) td { min-width: 8rem; }")
+    page.evaluate("dispatchEvent(new Event('resize'))")
+    page.locator("#wide.vn-tight + table").first.wait_for()
+    assert page.evaluate(WIDER) == []
+    heads = "[...document.querySelectorAll('.vn-table:has(#wide) thead tr:first-child th:not(.blank)')].map((one) => one.colSpan)"
+    assert sum(page.evaluate(heads)) == 9, "all of them below heads of what they are"
 
 
 def test_on_paper_nothing_is_in_a_box_that_scrolls(built, page):

@@ -25,6 +25,7 @@ PARTS = [
     "Choices and provenance",
 ]
 MOST = 6  # figures and tables that are not folded
+SENTENCE = r"(?:[^.!?\n]|[.](?=\d)|(?:(?<=Fig)|(?<=App))[.] |\n(?!\n))+[.]"
 GLUE = re.compile(r"\{glue:text\}`[\w-]+`")
 
 
@@ -36,8 +37,10 @@ def asking() -> list[str]:
     return [name for name in paths.chapters() if QUESTION in cells_of(name)[0].source]
 
 
-NAMES = asking()
+SUMMARY = "summary"  # of what other chapters decide and compute
+NAMES = [name for name in asking() if name != SUMMARY]
 every_chapter = pytest.mark.parametrize("name", NAMES)
+every_page = pytest.mark.parametrize("name", [*NAMES, SUMMARY])
 
 
 def parted(name: str) -> Iterator[tuple[str, bool, nbformat.NotebookNode]]:
@@ -62,14 +65,15 @@ def test_there_are_chapters_of_this_form():
     assert {"fig2_spatial", "fig5_mnist"} <= set(NAMES)
 
 
-@every_chapter
+@every_page
 def test_parts_come_in_this_order(name):
     sections = list(dict.fromkeys(section for section, _, _ in parted(name)))
-    assert [one for one in sections if one in PARTS] == PARTS
+    own = [one for one in PARTS if name != SUMMARY or one != PARTS[3]]
+    assert [one for one in sections if one in PARTS] == own
     assert sections[-1] == PARTS[-1]
 
 
-@every_chapter
+@every_page
 def test_a_question_of_one_sentence_and_an_example_come_before_the_answer(name):
     question = re.search(rf"{re.escape(QUESTION)}\n(.*?)\n:::", cells_of(name)[0].source, re.S)[1]
     assert question.endswith("?") and not re.search(r"[.!?] ", question)
@@ -79,16 +83,19 @@ def test_a_question_of_one_sentence_and_an_example_come_before_the_answer(name):
     assert all(one.cell_type == "code" for one in before[1:])
 
 
-@every_chapter
+@every_page
 def test_the_answer_is_three_sentences_with_a_number_each(name):
     (answer,) = [c for section, _, c in parted(name) if section == "The answer"]
     assert SHIPPED in answer.metadata.tags
-    points = answer.source.split("\n- ")[1:]
-    assert len(points) == 3
+    before, *points = answer.source.rstrip().split("\n- ")
     assert [len(GLUE.findall(one)) for one in points] == [1, 1, 1]
+    # A sentence each, and nothing beside them but one that says of what runs the numbers are.
+    for text in (*points, before.split("## The answer")[1].strip()):
+        assert re.fullmatch(SENTENCE, text, re.S), text
+    assert not any(";" in one for one in points)
 
 
-@every_chapter
+@every_page
 def test_few_figures_are_unfolded_and_what_is_looked_up_is_folded(name):
     parts = list(parted(name))
     assert 2 <= sum(shows(cell) and not folds for _, folds, cell in parts) <= MOST

@@ -197,7 +197,12 @@ def test_counts_of_the_prose_are_those_of_the_ledger():
     rows = counts.read(FOLDER)
     told = json.loads((FOLDER / "ledger.json").read_text(encoding="utf-8"))
     asked = [row for row in told["claims"] if not row["definition"]]
-    assert counts.count(rows, "as printed")["claims"] == len(asked)
+    printed, controlled = (counts.count(rows, one) for one in ("as printed", "with controls"))
+    assert printed["claims"] == len(asked)
+    assert 0.3 < printed["reproduced"] / printed["claims"] < 0.37, "about a third hold whole"
+    rest = printed["claims"] - printed["reproduced"]
+    assert printed["partly"] + printed["undecided"] > 0.8 * rest, "most others"
+    assert controlled["reproduced"] == 0, "no claim holds whole"
 
 
 def test_what_the_picture_at_a_glance_is_said_to_show(tables):
