@@ -15,7 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const reach = () => {
     for (const box of document.querySelectorAll(wide)) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-      else if (box.tabIndex === 0) box.removeAttribute("tabindex");
+      else if (box.tabIndex === 0 && !box.hasAttribute("aria-describedby")) box.removeAttribute("tabindex");
     }
   };
   window.addEventListener("load", reach);
