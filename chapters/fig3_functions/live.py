@@ -42,7 +42,8 @@ VARIABLES = study.VARIABLES | {
     "mean": ("mean training signal", "r.m.s. of training signals"),
     "axis": ("principal axis of training signals, of unit norm", "1"),
     "spread": ("variance along a principal axis", POWER),
-    "weight_*": ("weights of map {} of DeepAE3", "1"),
+    "weight_*": ("weights of map {} of DeepAE3, in whole steps", "1"),
+    "step_*": ("step of the weights of map {} of DeepAE3, for each row", "1"),
     "bias_*": ("what map {} of DeepAE3 adds", "1"),
 }
 
@@ -178,24 +179,19 @@ def axes_of(train: Tensor, count: int) -> xr.Dataset:
 
 
 def maps(model: nn.Module, rank: int, step: float) -> xr.Dataset:
-    """The linear maps of an autoencoder, ReLU between two, on a grid of `step`; the first as two of
-    this rank without a ReLU between them: weight decay has left nothing else of it.
+    """The linear maps of an autoencoder, ReLU between two, in whole steps; the first as two of this
+    rank without a ReLU between them: weight decay has left nothing else of it.
     """
     layers = [one for one in model.modules() if isinstance(one, nn.Linear)]
     U, S, W = torch.linalg.svd(layers[0].weight.detach().cpu(), full_matrices=False)
     weights = [W[:rank], U[:, :rank] * S[:rank]]
     weights += [one.weight.detach().cpu() for one in layers[1:]]
-    found = {
-        f"weight_{n}": ((f"unit_{n + 1}", f"unit_{n}"), rounded(one, step).numpy())
-        for n, one in enumerate(weights)
-    } | {
-        f"bias_{n}": (f"unit_{n + 1}", one.bias.detach().cpu().numpy())
-        for n, one in enumerate(layers, 1)
-    }
+    found = {}
+    for n, one in enumerate(weights):
+        size = (step * one.std(1)).clamp_min(1e-12)
+        levels = (one / size[:, None]).round().clamp(-127, 127).to(torch.int8)
+        found[f"weight_{n}"] = ((f"unit_{n + 1}", f"unit_{n}"), levels.numpy())
+        found[f"step_{n}"] = (f"unit_{n + 1}", size.numpy())
+    for n, one in enumerate(layers, 1):
+        found[f"bias_{n}"] = (f"unit_{n + 1}", one.bias.detach().cpu().numpy())
     return xr.Dataset(found)
-
-
-def rounded(weight: Tensor, step: float) -> Tensor:
-    """Weights in whole steps, each the share `step` of the standard deviation of its row."""
-    size = step * weight.std(1, keepdim=True)
-    return (weight / size).round() * size
