@@ -263,10 +263,10 @@ def test_what_is_picked_is_drawn_and_said(open_page):
 
 
 LOOKS = """async (id) => {
-  const one = await vnExplorers.all[id], lines = [...document.querySelectorAll(".vn-curve .line")];
+  const one = await vnExplorers.all[id], lines = [...document.querySelectorAll(".vn-curve .line path")];
   return {
-    lines: lines.filter((line) => line.getAttribute("stroke") !== "currentColor")
-      .map((line) => [line.dataset.name, line.getAttribute("stroke")]),
+    lines: lines.map((line) => [line.ariaLabel, line.parentElement.getAttribute("stroke")])
+      .filter(([, stroke]) => stroke !== "currentColor"),
     rows: [...document.querySelectorAll(".vn-table .vn-mark")]
       .map((mark) => [mark.parentElement.textContent.trim(), mark.style.color]),
     letters: [...document.querySelectorAll(".vn-curve text")].map((text) => {
