@@ -14,6 +14,7 @@ import torch
 import xarray as xr
 from torch import Tensor, nn
 
+from benchmarks.functions.completion import interpolate, zero_baseline
 from benchmarks.functions.imputer import Fill, Imputer
 from benchmarks.functions.imputers import fit_imputer
 from benchmarks.functions.samples import by_set, dataset, observed
@@ -33,9 +34,12 @@ VARIABLES = study.VARIABLES | {
     "hidden": ("mean squared error on the last quarter, hidden, as in the study", POWER),
     "begin": ("where a hidden interval begins", "1"),
     "end": ("where it ends", "1"),
-    "sparsity_vn_1": ("lambda of VN-1L for a hidden interval, chosen on validation signals", "1"),
-    "sparsity_fourier": ("lambda of the fixed dictionary for it, chosen likewise", "1"),
-    "noise": ("variance of the Gaussian's noise for it, chosen likewise", POWER),
+    "filler": ("model that fills in what is hidden", ""),
+    "chosen": (
+        "lambda of a dictionary, or noise of the Gaussian, chosen on validation signals",
+        "1",
+    ),
+    "error": ("mean squared error of a signal on a hidden interval", POWER),
     "signal": ("test signal", "r.m.s. of training signals"),
     "signal_set": ("set of a test signal", ""),
     "atom": ("atom of VN-1L, of unit norm", "1"),
@@ -87,11 +91,17 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
         name: fit_imputer(x["train"], x["val"], seed=axes["seed"], workdir=workdir, **how)
         for name, how in settings["training"].items()
     }
+    shown = examples(data, kept["per_kind"])
     return xr.merge(
         [
             errors(x, models, settings["mask_seeds"]),
-            chosen(x["val"], models, kept["parts"]),
-            examples(data, kept["per_kind"]),
+            shown,
+            filled(
+                x["val"],
+                torch.from_numpy(shown["signal"].values).to(x["val"]),
+                models,
+                kept["parts"],
+            ),
             dictionary(models["vn_1"]),
             axes_of(x["train"], kept["axes"]),
             maps(cast(nn.Module, models["deep_ae"].reconstruct), kept["axes"], kept["step"]),
@@ -118,24 +128,35 @@ def intervals(parts: int) -> list[tuple[float, float]]:
     return [(a / parts, b / parts) for a, b in combinations(range(parts + 1), 2) if b - a < parts]
 
 
-def chosen(val: Tensor, models: dict[str, Imputer], parts: int) -> xr.Dataset:
-    """What each model chooses on validation signals for an interval, of all those of `intervals`."""
-    read: dict[str, tuple[str, Callable]] = {
-        "sparsity_vn_1": ("vn_1", lambda fill: fill.args[0].layers[0].penalty.sparsity),
-        "sparsity_fourier": ("fourier", lambda fill: fill.args[0].layers[0].penalty.sparsity),
-        "noise": ("gaussian", lambda fill: fill.keywords["noise"]),
-    }
+def filled(val: Tensor, signals: Tensor, models: dict[str, Imputer], parts: int) -> xr.Dataset:
+    """What each model chooses on validation signals for an interval, of all those of `intervals`,
+    and its errors on these signals with the interval hidden, zero's and interpolation's beside them.
+    """
     at, length = intervals(parts), val.shape[1]
-    values: dict[str, list[float]] = {name: [] for name in read}
-    for begin, end in at:
-        place = torch.arange(length, device=val.device)
-        seen = ((place < begin * length) | (place >= end * length)).expand(val.shape)
-        for name, (model, told) in read.items():
-            choose = cast(Callable, models[model].mask_aware)
-            values[name].append(float(told(choose(val, seen))))
+    told: dict[str, Callable] = {
+        "vn_1": lambda fill: fill.args[0].layers[0].penalty.sparsity,
+        "fourier": lambda fill: fill.args[0].layers[0].penalty.sparsity,
+        "gaussian": lambda fill: fill.keywords["noise"],
+    }
+    rules = {"linear": interpolate, "zero_baseline": zero_baseline}
+    names, place = [*models, *rules], torch.arange(length, device=val.device)
+    error = np.empty((len(names), len(at), len(signals)))
+    choice = np.full((len(names), len(at)), np.nan)
+    for i, (begin, end) in enumerate(at):
+        seen = (place < begin * length) | (place >= end * length)
+        for m, name in enumerate(names):
+            fill = rules.get(name) or models[name].zero_filled
+            if name in told:
+                fill = cast(Callable, models[name].mask_aware)(val, seen.expand(val.shape))
+                choice[m, i] = told[name](fill)
+            with torch.no_grad():
+                drawn = cast(Fill, fill)(signals, seen.expand(signals.shape))
+            error[m, i] = measure.square_error(drawn, signals, ~seen.expand(signals.shape)).cpu()
     begins, ends = zip(*at, strict=True)
-    found = {name: ("interval", np.array(one)) for name, one in values.items()}
-    return xr.Dataset(found | {"begin": ("interval", [*begins]), "end": ("interval", [*ends])})
+    found = {"error": (("filler", "interval", "example"), error)}
+    found |= {"chosen": (("filler", "interval"), choice)}
+    found |= {"begin": ("interval", np.array(begins)), "end": ("interval", np.array(ends))}
+    return xr.Dataset(found, {"filler": names})
 
 
 def examples(data: xr.Dataset, per_kind: int) -> xr.Dataset:
