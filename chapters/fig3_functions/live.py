@@ -28,7 +28,7 @@ PARTS = 8  # begins and ends of the intervals for which something is chosen
 PER_KIND = 2  # test signals
 AXES = 48  # of the covariance, at most: what is left has a variance below 1e-10
 SHARE = 1e-7  # of its spread along the first axis that an axis must have
-STEP = 1 / 8  # of weights, relative to the standard deviation of their row
+STEP = 1 / 16  # of weights, relative to the standard deviation of their row
 POWER = study.POWER
 VARIABLES = study.VARIABLES | {
     "hidden": ("mean squared error on the last quarter, hidden, as in the study", POWER),
