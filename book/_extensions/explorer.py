@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -41,6 +42,7 @@ import numpy as np
 import xarray as xr
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from book.site.read_once import read_once
@@ -79,7 +81,19 @@ class Explorer(SphinxDirective):
         if told is None:
             return []
         up = "../" * self.env.docname.count("/")
-        return [nodes.raw("", page(chapter, told, up), format="html")]
+        return [nodes.raw("", once(self.env, page(chapter, told, up)), format="html")]
+
+
+def once(env: BuildEnvironment, html: str) -> str:
+    """HTML without the scripts that this document has already: each is run once."""
+    there = env.temp_data.setdefault("scripts of explorers", set())
+
+    def first(found: re.Match) -> str:
+        new = found[0] not in there
+        there.add(found[0])
+        return found[0] * new
+
+    return re.sub(r'<script src="[^"]+" defer></script>', first, html)
 
 
 def offered(chapter: str, results: xr.Dataset) -> dict[str, Any] | None:

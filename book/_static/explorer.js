@@ -324,9 +324,9 @@
   }
 
   const all = {};
-  for (const root of document.querySelectorAll(".vn-explorer")) {
+  for (const root of document.querySelectorAll(".vn-explorer:not(.vn-live)")) {
     const told = JSON.parse(root.querySelector("script[type='application/json']").textContent);
     all[root.id] = numbers(told.data).then((data) => explorer(root, told, data));
   }
-  window.vnExplorers = { all, short, said };
+  window.vnExplorers = { all, short, said, numbers };
 })();
