@@ -15,10 +15,12 @@ what there is to choose and to see, as below; here it becomes HTML and a block o
     `diverging` where 0 is white in the middle.
   - "map": `values` (..., axis of the choice that it `picks`), on a logarithmic scale if `log`; `outline`
     is 1 inside a line and 0 elsewhere, and `marks` are values of that choice with a dot.
-  - "curve": `series`, each of `values` (..., x) or of their statistics over seeds, a `name`, a `key` that
-    is said instead where several lines are alike, and, if it is not grey, as `hue` the choice of a model whose colour it has; labels `x` and `y`, `low` and `high`, `log` or `log_x`, `shade` from x to x, and `marks`, the
-    choice whose value is marked; or `fit`, how many times the largest of the first series the axis goes
-    from minus to plus.
+  - "cells": the same as a plot with axes, labelled `x` and `y`, and without `marks`.
+  - "curve": `series`, each of `values` (..., x) or of their statistics over seeds, a `name`, a `key` where
+    several lines are alike, which the key tells instead, and, if it is not grey, as `hue` the choice of a
+    model whose colour it has; labels `x` and `y`, `low` and `high`, `log` or `log_x`, `shade` from x to x,
+    and `marks`, the choice whose value is marked; or `fit`, how many times the largest of the first series
+    the axis goes from minus to plus.
   - "paths": `values` (..., step, body, axis) within plus or minus `high` of a `unit`, with eight bits, drawn
     `until` a choice of the step; a dashed `box` from minus to plus.
   - "table": `columns` and `rows`, each with a `name` and a `hue`; `values` are statistics, one for each column.
@@ -51,8 +53,15 @@ from vnlib.plots.statistics import STATISTICS, raised, short
 from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, look
 
 DATA = Path("book/extra/data")  # of the profile that the pages show
-CONTENT = {"image": 2, "map": 1, "curve": 1, "paths": 3, "table": 0}  # trailing dimensions
-PLOTS = {"curve", "paths"}  # drawn by Observable Plot
+CONTENT = {
+    "image": 2,
+    "map": 1,
+    "cells": 1,
+    "curve": 1,
+    "paths": 3,
+    "table": 0,
+}  # trailing dimensions
+PLOTS = {"cells", "curve", "paths"}  # drawn by Observable Plot
 MISSING = "Not stored here."
 MARKS = dict(zip("osD^v<>PX*pdhH8", "●■◆▲▼◀▶✚✖★⬟♦⬢⬣⯃", strict=True))  # in words
 LEVELS = 254  # of eight bits, whose 0 is kept for what is missing
@@ -235,7 +244,7 @@ def _view(view: Mapping[str, Any], choices: Mapping[str, Any], data: Data) -> di
         told["at"] = x[x.dims[-1]].values.astype(float).tolist()
     else:
         told |= field(view["values"], view)
-    if show == "map":
+    if show in ("map", "cells"):
         values = choices[view["picks"]]["values"]
         if "outline" in view:
             one = view["outline"]

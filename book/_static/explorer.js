@@ -141,6 +141,16 @@
         }), key(drawn));
       },
 
+      cells(view, box, found) {
+        const [columns, rows] = named[view.picks].parts, held = view.outline ? chosen(view.outline) : null;
+        const cells = [...found].map((one, i) => {
+          const at = 3 * Math.round(255 * share(view, one)), colour = Number.isNaN(one) ? "#ccc" : `rgb(${sequential.subarray(at, at + 3).join(" ")})`;
+          return { x: i % columns.length, y: Math.floor(i / columns.length), colour, inside: held?.[i] === 255 };
+        });
+        const [x, y] = [{ label: view.x, names: columns }, { label: view.y, names: rows }];
+        box.replaceChildren(vnPlots.cells({ width: wide(box, 240, 360), height: 340, x, y, cells, at: state[view.picks] }));
+      },
+
       paths(view, box, found) {
         const [steps, bodies] = view.shape.slice(-3), last = Math.min(state[view.until], steps - 1), { high } = view, points = [], ends = [];
         for (let body = 0; body < bodies; body++) {
@@ -272,15 +282,16 @@
       button.textContent = "Pause";
     }
 
-    /* On a map the pointer shows, a click keeps, and arrow keys move. */
+    /* On a map, and over cells, the pointer shows, a click keeps, and arrow keys move. */
     views.forEach((view, n) => {
-      if (view.show !== "map") return;
-      const canvas = boxes[n].querySelector("canvas"), key = view.picks;
+      if (!["map", "cells"].includes(view.show)) return;
+      const canvas = boxes[n].querySelector("canvas, .vn-plot"), key = view.picks;
       const [columns, rows] = named[key].parts.map((one) => one.length);
       let kept = null;
-      const under = ({ offsetX, offsetY }) => {
-        const [x, y] = [offsetX / canvas.clientWidth * columns, offsetY / canvas.clientHeight * rows].map(Math.floor);
-        return Math.min(columns - 1, Math.max(0, x)) + columns * (rows - 1 - Math.min(rows - 1, Math.max(0, y)));
+      const under = (event) => {
+        const [x, y] = view.show === "cells" ? vnPlots.under(canvas.firstElementChild, event)
+          : [event.offsetX / canvas.clientWidth * columns, (1 - event.offsetY / canvas.clientHeight) * rows].map(Math.floor);
+        return Math.min(columns - 1, Math.max(0, x)) + columns * Math.min(rows - 1, Math.max(0, y));
       };
       canvas.tabIndex = 0;
       canvas.setAttribute("role", "application");
@@ -307,7 +318,7 @@
       });
     });
 
-    for (const box of root.querySelectorAll(".vn-plot")) {
+    for (const box of root.querySelectorAll(".vn-view:not(.vn-cells) > .vn-plot")) {
       vnPlots.keys(box, (text) => {
         if (text) root.querySelector("[role=status]").textContent = text;
       });
