@@ -15,12 +15,14 @@ what there is to choose and to see, as below; here it becomes HTML and a block o
     `diverging` where 0 is white in the middle.
   - "map": `values` (..., axis of the choice that it `picks`), on a logarithmic scale if `log`; `outline`
     is 1 inside a line and 0 elsewhere, and `marks` are values of that choice with a dot.
-  - "curve": `series`, each of `values` (..., x) or of their statistics over seeds, a `name` and, if it is
-    not grey, as `hue` the choice of a model whose colour it has; labels `x` and `y`, `low` and `high`, `log` or `log_x`, `shade` from x to x, and `marks`, the
-    choice whose value is marked; or `fit`, how many times the largest of the first series the axis goes
-    from minus to plus.
-  - "paths": `values` (..., step, body, axis) within plus or minus `high`, with eight bits, drawn `until` a
-    choice of the step; a dashed `box` from minus to plus.
+  - "cells": the same as a plot with axes, labelled `x` and `y`, and without `marks`.
+  - "curve": `series`, each of `values` (..., x) or of their statistics over seeds, a `name`, a `key` where
+    several lines are alike, which the key tells instead, and, if it is not grey, as `hue` the choice of a
+    model whose colour it has; labels `x` and `y`, `low` and `high`, `log` or `log_x`, `shade` from x to x,
+    and `marks`, the choice whose value is marked; or `fit`, how many times the largest of the first series
+    the axis goes from minus to plus.
+  - "paths": `values` (..., step, body, axis) within plus or minus `high` of a `unit`, with eight bits, drawn
+    `until` a choice of the step; a dashed `box` from minus to plus.
   - "table": `columns` and `rows`, each with a `name` and a `hue`; `values` are statistics, one for each column.
 
 Texts in braces, such as {left}, are names of what is chosen.
@@ -30,6 +32,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -41,6 +44,7 @@ import numpy as np
 import xarray as xr
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from book.site.read_once import read_once
@@ -49,7 +53,15 @@ from vnlib.plots.statistics import STATISTICS, raised, short
 from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, look
 
 DATA = Path("book/extra/data")  # of the profile that the pages show
-CONTENT = {"image": 2, "map": 1, "curve": 1, "paths": 3, "table": 0}  # trailing dimensions
+CONTENT = {
+    "image": 2,
+    "map": 1,
+    "cells": 1,
+    "curve": 1,
+    "paths": 3,
+    "table": 0,
+}  # trailing dimensions
+PLOTS = {"cells", "curve", "paths"}  # drawn by Observable Plot
 MISSING = "Not stored here."
 MARKS = dict(zip("osD^v<>PX*pdhH8", "●■◆▲▼◀▶✚✖★⬟♦⬢⬣⯃", strict=True))  # in words
 LEVELS = 254  # of eight bits, whose 0 is kept for what is missing
@@ -78,7 +90,19 @@ class Explorer(SphinxDirective):
         if told is None:
             return []
         up = "../" * self.env.docname.count("/")
-        return [nodes.raw("", page(chapter, told, up), format="html")]
+        return [nodes.raw("", once(self.env, page(chapter, told, up)), format="html")]
+
+
+def once(env: BuildEnvironment, html: str) -> str:
+    """HTML without the scripts that this document has already: each is run once."""
+    there = env.temp_data.setdefault("scripts of explorers", set())
+
+    def first(found: re.Match) -> str:
+        new = found[0] not in there
+        there.add(found[0])
+        return found[0] * new
+
+    return re.sub(r'<script src="[^"]+" defer></script>', first, html)
 
 
 def offered(chapter: str, results: xr.Dataset) -> dict[str, Any] | None:
@@ -157,9 +181,13 @@ def page(chapter: str, told: Mapping[str, Any], up: str) -> str:
     name = f"explorer-{escape(chapter, quote=True)}"
     controls = "".join(_control(one) for one in choices.values())
     shown = "".join(_place(number, one) for number, one in enumerate(told["views"]))
-    static = f"{up}_static/explorer"
+    static, plots = f"{up}_static", {one["show"] for one in views} & PLOTS
+    scripts = ["explorer.js"]
+    if plots:
+        scripts = ["plot/d3.min.js", "plot/plot.umd.min.js", "plots.js", *scripts]
+    loaded = "".join(f'<script src="{static}/{one}" defer></script>' for one in scripts)
     return (
-        f'<link rel="stylesheet" href="{static}.css">'
+        f'<link rel="stylesheet" href="{static}/explorer.css">'
         f'<div class="vn-explorer" id="{name}" role="group" aria-labelledby="{name}-title" hidden>'
         f'<p class="vn-explorer-title" id="{name}-title">{escape(told["title"])}</p>'
         f'<div class="vn-picks">{controls}</div><div class="vn-views">{shown}</div>'
@@ -167,7 +195,7 @@ def page(chapter: str, told: Mapping[str, Any], up: str) -> str:
         f'<script type="application/json">{_json(block)}</script></div>'
         f"<noscript><p>With JavaScript, here is an explorer of the stored results: "
         f"{escape(told['title'])}. The figures of this page show them without.</p></noscript>"
-        f'<script src="{static}.js" defer></script>'
+        f"{loaded}"
     )
 
 
@@ -216,7 +244,7 @@ def _view(view: Mapping[str, Any], choices: Mapping[str, Any], data: Data) -> di
         told["at"] = x[x.dims[-1]].values.astype(float).tolist()
     else:
         told |= field(view["values"], view)
-    if show == "map":
+    if show in ("map", "cells"):
         values = choices[view["picks"]]["values"]
         if "outline" in view:
             one = view["outline"]
@@ -284,8 +312,9 @@ def _place(number: int, view: Mapping[str, Any]) -> str:
         heads = "".join(f'<th scope="col">{escape(one)}</th>' for one in view["columns"])
         inner = f"<table><thead><tr><td></td>{heads}</tr></thead><tbody></tbody></table>"
     else:
-        drawn = "canvas" if show in ("image", "map") else "svg"
-        inner = f'<{drawn} role="img"></{drawn}><p class="vn-missing" hidden>{MISSING}</p>'
+        drawn = 'div class="vn-plot"' if show in PLOTS else "canvas"
+        inner = f'<{drawn} role="img"></{drawn.split()[0]}>'
+        inner += f'<p class="vn-missing" hidden>{MISSING}</p>'
     inner += _key(view) if "key" in view else ""
     title = '<p class="vn-title"></p>'
     return f'<div class="vn-view vn-{show}" data-view="{number}">{title}{inner}</div>'

@@ -6,7 +6,7 @@
 
   const bytes = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
   const make = (name, given = {}, text = "") => {
-    const svg = ["rect", "path", "line", "text", "circle", "g"].includes(name);
+    const svg = ["svg", "path"].includes(name);
     const one = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
     for (const [key, value] of Object.entries(given)) one.setAttribute(key, value);
     if (text) one.textContent = text;
@@ -119,74 +119,68 @@
         }
       },
 
-      curve(view, svg) {
-        const width = Math.min(560, Math.max(280, svg.clientWidth || 560)); // so letters keep their size
-        const [left, right, top, bottom] = [width < 420 ? 84 : 100, width - 25, 10, 190], { at, log } = view, found = chosen(view.series[0]);
+      curve(view, box) {
+        const { at } = view, width = wide(box), found = chosen(view.series[0]);
         const most = view.fit && found ? view.fit * found.reduce((all, one) => Math.max(all, Math.abs(one) || 0), 0) : 0;
-        const { low, high } = most ? { low: -most, high: most } : view;
-        const across = { low: at[0], high: at.at(-1), log: view.log_x };
-        const x = (one) => left + (at.length > 1 ? share(across, one) : 0) * (right - left);
-        const y = (one) => bottom - share({ low, high, log }, one) * (bottom - top);
-        svg.setAttribute("viewBox", `0 0 ${width} 232`);
-        const parts = [make("rect", { x: left, y: top, width: right - left, height: bottom - top, class: "frame" })];
-        if (view.shade) {
-          const [from, to] = view.shade.map(x);
-          parts.push(make("rect", { x: from, y: top, width: to - from, height: bottom - top, class: "shade" }));
-        }
-        const decades = log ? Math.log10(high / low) : 0, every = Math.ceil(decades / 4);
-        const ticks = log ? [...Array(Math.floor(decades / every) + 1).keys()].map((n) => low * 10 ** (n * every)) : [low, (low + high) / 2, high];
-        for (const one of ticks) {
-          parts.push(make("line", { x1: left - 4, x2: left, y1: y(one), y2: y(one), class: "frame" }));
-          parts.push(make("text", { x: left - 7, y: y(one) + 4, class: "end" }, short(one)));
-        }
-        const said = (one) => one.toLocaleString("en-US", { maximumSignificantDigits: 3 });
-        parts.push(make("text", { x: left, y: bottom + 15 }, said(at[0])), make("text", { x: right, y: bottom + 15 }, said(at.at(-1))));
-        parts.push(make("text", { x: (left + right) / 2, y: 226 }, view.x));
-        const middle = (top + bottom) / 2;
-        parts.push(make("text", { x: 12, y: middle, transform: `rotate(-90 12 ${middle})` }, view.y));
-        for (const one of view.series) {
-          const values = chosen(one), wide = one.shape.length - one.by.length > 1 ? 4 : 1;
-          if (!values) continue;
-          const read = (i, which) => values[wide * i + which];
-          const line = (which, order) => order.filter((i) => !Number.isNaN(read(i, which)))
-            .map((i, n) => `${n || which === 2 ? "L" : "M"}${x(at[i]).toFixed(1)} ${y(read(i, which)).toFixed(1)}`).join("");
-          const order = [...at.keys()], colour = one.hue === undefined ? "currentColor" : look(one.hue)[0];
-          if (wide === 4) {
-            const band = line(1, order) + line(2, order.reverse());
-            if (band) parts.push(make("path", { d: `${band}Z`, fill: colour, opacity: 0.18 }));
-          }
-          const dashes = one.dash ? { "stroke-dasharray": one.dash } : {};
-          parts.push(make("path", { d: line(0, [...at.keys()]), class: "line", stroke: colour, "data-name": fill(one.name), ...dashes }));
-        }
-        if (view.marks) {
-          const here = x(view.marks.at[state[view.marks.key]]);
-          parts.push(make("line", { x1: here, x2: here, y1: top, y2: bottom, class: "mark" }));
-        }
-        svg.replaceChildren(...parts);
+        const drawn = view.series.map((one) => {
+          const values = chosen(one), each = one.shape.length - one.by.length > 1 ? 4 : 1;
+          const read = (i) => (values ? [...values.subarray(each * i, each * (i + 1))] : [NaN]);
+          const points = at.map((x, i) => ({ x, y: read(i)[0], ...(each === 4 && { low: read(i)[1], high: read(i)[2] }) }));
+          const colour = one.hue === undefined ? "currentColor" : look(one.hue)[0];
+          return { name: fill(one.name), key: fill(one.key ?? one.name), colour, dash: one.dash, quiet: Boolean(one.key), read, points: points.filter(({ y }) => !Number.isNaN(y)) };
+        });
+        const rows = at.map((x, i) => ({ x, said: () => tell(x, i) }));
+        const tell = (x, i) => {
+          const values = drawn.filter(({ quiet, read }) => !quiet && !Number.isNaN(read(i)[0])).map(({ name, read }) => `${name}: ${said(read(i).slice(0, 3))}`);
+          return [`${view.x}: ${x.toLocaleString("en-US", { maximumSignificantDigits: 3 })}`, ...values].join("\n");
+        };
+        box.replaceChildren(vnPlots.lines({
+          width, series: drawn, shade: view.shade, mark: view.marks?.at[state[view.marks.key]], rows,
+          x: { label: view.x, low: at[0], high: at.at(-1), log: view.log_x },
+          y: { label: view.y, log: view.log, ...(most ? { low: -most, high: most } : { low: view.low, high: view.high }) },
+        }), key(drawn));
       },
 
-      paths(view, svg, found) {
-        const [steps, bodies] = view.shape.slice(-3), until = state[view.until], { high } = view;
-        const range = { low: -high, high };
-        const xy = (step, body) => [0, 1].map((axis) => {
-          const one = value(range, found[2 * (step * bodies + body) + axis]);
-          return 100 + (axis ? -100 : 100) * one / high;
+      cells(view, box, found) {
+        const [columns, rows] = named[view.picks].parts, held = view.outline ? chosen(view.outline) : null;
+        const cells = [...found].map((one, i) => {
+          const at = 3 * Math.round(255 * share(view, one)), colour = Number.isNaN(one) ? "#ccc" : `rgb(${sequential.subarray(at, at + 3).join(" ")})`;
+          return { x: i % columns.length, y: Math.floor(i / columns.length), colour, inside: held?.[i] === 255 };
         });
-        svg.setAttribute("viewBox", "0 0 200 200");
-        const side = 200 * view.box / high, corner = 100 - side / 2;
-        const parts = [make("rect", { x: corner, y: corner, width: side, height: side, class: "frame dashed" })];
+        const [x, y] = [{ label: view.x, names: columns }, { label: view.y, names: rows }];
+        box.replaceChildren(vnPlots.cells({ width: wide(box, 240, 360), height: 340, x, y, cells, at: state[view.picks] }));
+      },
+
+      paths(view, box, found) {
+        const [steps, bodies] = view.shape.slice(-3), last = Math.min(state[view.until], steps - 1), { high } = view, points = [], ends = [];
         for (let body = 0; body < bodies; body++) {
-          const seen = [...Array(Math.min(until + 1, steps)).keys()].map((step) => xy(step, body));
-          const there = seen.filter(([x, y]) => !Number.isNaN(x + y));
-          if (!there.length) continue;
-          const colour = hues[body % hues.length], line = there.map((one) => one.map((c) => c.toFixed(1)).join(" "));
-          parts.push(make("path", { d: `M${line.join("L")}`, class: "line", stroke: colour }));
-          const [cx, cy] = there.at(-1);
-          if (there.length === seen.length) parts.push(make("circle", { cx, cy, r: 4.5, fill: colour }));
+          const colour = hues[body % hues.length], name = `body ${body + 1}`;
+          for (let step = 0; step <= last; step++) {
+            const [x, y] = [0, 1].map((axis) => value({ low: -high, high }, found[2 * (step * bodies + body) + axis]));
+            if (Number.isNaN(x + y)) continue;
+            points.push({ x, y, name, colour, said: () => `${name}, ${named[view.until].names[step]}\nx ${short(x)}, y ${short(y)}` });
+            if (step === last) ends.push(points.at(-1));
+          }
         }
-        svg.replaceChildren(...parts);
+        box.replaceChildren(vnPlots.paths({ width: wide(box, 200, 320), high, box: view.box, label: view.unit, points, ends }));
       },
     };
+
+    /* As wide as its place, so that letters keep their size. */
+    const wide = (box, least = 280, most = 608) => Math.min(most, Math.max(least, box.clientWidth || most));
+
+    /* What lines of a plot are, each said once. */
+    function key(lines) {
+      const told = make("p", { class: "vn-key" }), once = new Map(lines.map((one) => [one.key, one]));
+      for (const [text, { colour, dash = "none" }] of once) {
+        const sample = make("svg", { viewBox: "0 0 28 8", "aria-hidden": "true" });
+        sample.append(make("path", { d: "M0 4H28", stroke: colour, "stroke-width": 1.8, "stroke-dasharray": dash }));
+        const entry = make("span");
+        entry.append(sample, ` ${text}`);
+        told.append(entry, " ");
+      }
+      return told;
+    }
 
     function table(view, box) {
       const heads = [...box.querySelectorAll("thead th")].map((one) => one.textContent);
@@ -215,7 +209,7 @@
         }
         const found = view.show === "curve" ? [] : chosen(view), lacking = (view.series ?? []).filter((one) => !chosen(one));
         if (lacking.length) box.querySelector(".vn-title").append(`; not stored: ${lacking.map((one) => fill(one.name)).join(", ")}`);
-        const drawn = box.querySelector("canvas, svg");
+        const drawn = box.querySelector("canvas, .vn-plot");
         box.querySelector(".vn-missing").hidden = Boolean(found);
         drawn.toggleAttribute("hidden", !found);
         drawn.style.display = found ? "" : "none";
@@ -288,15 +282,16 @@
       button.textContent = "Pause";
     }
 
-    /* On a map the pointer shows, a click keeps, and arrow keys move. */
+    /* On a map, and over cells, the pointer shows, a click keeps, and arrow keys move. */
     views.forEach((view, n) => {
-      if (view.show !== "map") return;
-      const canvas = boxes[n].querySelector("canvas"), key = view.picks;
+      if (!["map", "cells"].includes(view.show)) return;
+      const canvas = boxes[n].querySelector("canvas, .vn-plot"), key = view.picks;
       const [columns, rows] = named[key].parts.map((one) => one.length);
       let kept = null;
-      const under = ({ offsetX, offsetY }) => {
-        const [x, y] = [offsetX / canvas.clientWidth * columns, offsetY / canvas.clientHeight * rows].map(Math.floor);
-        return Math.min(columns - 1, Math.max(0, x)) + columns * (rows - 1 - Math.min(rows - 1, Math.max(0, y)));
+      const under = (event) => {
+        const [x, y] = view.show === "cells" ? vnPlots.under(canvas.firstElementChild, event)
+          : [event.offsetX / canvas.clientWidth * columns, (1 - event.offsetY / canvas.clientHeight) * rows].map(Math.floor);
+        return Math.min(columns - 1, Math.max(0, x)) + columns * Math.min(rows - 1, Math.max(0, y));
       };
       canvas.tabIndex = 0;
       canvas.setAttribute("role", "application");
@@ -323,16 +318,26 @@
       });
     });
 
+    for (const box of root.querySelectorAll(".vn-view:not(.vn-cells) > .vn-plot")) {
+      vnPlots.keys(box, (text) => {
+        if (text) root.querySelector("[role=status]").textContent = text;
+      });
+    }
+
     root.hidden = false;
     show();
-    window.addEventListener("resize", show);
+    let width = root.clientWidth;
+    new ResizeObserver(() => {
+      if (root.clientWidth !== width) show();
+      width = root.clientWidth;
+    }).observe(root);
     return { state, show, chosen, views };
   }
 
   const all = {};
-  for (const root of document.querySelectorAll(".vn-explorer")) {
+  for (const root of document.querySelectorAll(".vn-explorer:not(.vn-live)")) {
     const told = JSON.parse(root.querySelector("script[type='application/json']").textContent);
     all[root.id] = numbers(told.data).then((data) => explorer(root, told, data));
   }
-  window.vnExplorers = { all, short, said };
+  window.vnExplorers = { all, short, said, numbers };
 })();

@@ -27,7 +27,8 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
     along = ["depth", "beta", "schedule", "solver", "sweep"]
     curves = found.transpose(*along)
     others = [
-        {"name": SOLVERS[s][0], "values": curves["median"].sel(solver=s, drop=True), "dash": "1 3"}
+        {"name": SOLVERS[s][0], "key": "all methods", "dash": "1 3"}
+        | {"values": curves["median"].sel(solver=s, drop=True)}
         for s in solvers
     ]
     dashes = ({}, {"dash": "6 3"})
@@ -43,7 +44,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
     names = [SOLVERS[s][0] for s in solvers]
     return {
         "title": "A race of two methods",
-        "note": "F: the energy, over its minimum, the median over digits. Dotted: all methods. Below 10⁻¹³ "
+        "note": "F: the energy, over its minimum, the median over digits. Dotted: the medians of all methods. Below 10⁻¹³ "
         "is rounding. Median over n seeds [95 % interval, of up to five seeds their range]. A stack of one "
         "layer has neither feedback nor a schedule.",
         "choices": [
@@ -59,7 +60,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
         ],
         "views": [
             {
-                "show": "curve", "title": "Height of F; solid: {left}; dashed: {right}", "x": "number of sweeps",
+                "show": "curve", "title": "Height of F", "x": "number of sweeps",
                 "y": "F above its minimum, relative", "log": True, "log_x": True, "low": LOW,
                 "high": HIGH, "marks": "sweep", "series": [*others, *sides],
             },

@@ -63,8 +63,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
         )
     ]
     curve = {
-        "show": "curve", "title": "Error against the angle; {left}: solid, {right}: dashed; grey, "
-        "dash-dotted: mean training image; dotted: zero baseline", "series": [*guesses, *lines],
+        "show": "curve", "title": "Error against the angle", "series": [*guesses, *lines],
         "x": "angle [degrees]", "y": "mean squared error", "log": True, "low": 1e-5, "high": 1.0,
         "shade": [float(gap[0]), float(gap[-1])], "marks": "shown",
     }  # fmt: skip

@@ -38,7 +38,7 @@ def explorer(results: xr.Dataset, truth: xr.Dataset) -> dict[str, Any]:
     ends = results["drift"].sel(model=models, panel=scenes).isel(step=-1).rename(panel="scene")
     ends = over_seeds(ends.fillna(np.inf).median("start").clip(max=CAP))
     names = [label(results, m) for m in models]
-    panel = {"show": "paths", "high": SHOWN, "box": EDGE, "until": "step"}
+    panel = {"show": "paths", "high": SHOWN, "box": EDGE, "unit": "[box]", "until": "step"}
     return {
         "title": "Let bodies follow two models",
         "note": "Colours: bodies; dashed: the box, of side 5. Paths and their distance from the truth are of "
@@ -66,7 +66,7 @@ def explorer(results: xr.Dataset, truth: xr.Dataset) -> dict[str, Any]:
                 for key in SIDES
             ),
             {
-                "show": "curve", "title": "Distance from the truth; solid: {left}; dashed: {right}",
+                "show": "curve", "title": "Distance from the truth",
                 "x": "time [s]", "y": "squared distance [box²]", "log": True, "low": LEAST,
                 "high": CAP, "marks": "step",
                 "series": [

@@ -47,7 +47,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
         ],
         "views": [
             {
-                "show": "curve", "title": "Dotted: the signal; solid: {left}; dashed: {right}",
+                "show": "curve", "title": "The signal, and what two models make of it",
                 "x": "time [s]", "y": "signal [r.m.s. of training]", "fit": FIT,
                 "shade": [HIDDEN, float(results["time"][-1])],
                 "series": [

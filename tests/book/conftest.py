@@ -76,6 +76,8 @@ def site(tmp_path_factory) -> Path:
     """
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(DATA, folder / "_static" / "playground")
+    shutil.copytree(DATA.parent / "plot", folder / "_static" / "plot")
+    shutil.copy(DATA.parent / "plots.js", folder / "_static")
     source = (paths.SOURCE / "book" / "playground.md").read_text(encoding="utf-8")
     html = re.search(r"```\{raw\} html\n(.*?)\n```", source, re.DOTALL)[1]
     html = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>P</title>{html}</html>'

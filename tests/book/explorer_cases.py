@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from functools import cache
 from importlib import import_module
@@ -55,9 +56,10 @@ def told(chapter: str) -> dict[str, Any]:
 
 def write(folder: Path, name: str, html: str) -> Path:
     """An explorer as a page with the book's policy, beside its script and style, and nothing around."""
-    for file in ("explorer.js", "explorer.css"):
-        (folder / "_static").mkdir(parents=True, exist_ok=True)
-        (folder / "_static" / file).write_bytes((STATIC / file).read_bytes())
+    (folder / "_static").mkdir(parents=True, exist_ok=True)
+    for file in ("explorer.js", "explorer.css", "plots.js"):
+        shutil.copy(STATIC / file, folder / "_static")
+    shutil.copytree(STATIC / "plot", folder / "_static" / "plot", dirs_exist_ok=True)
     one = extension("policy")
     policy = one.META.format(one.policy(()))
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8">{policy}<title>E</title>'

@@ -195,7 +195,7 @@ def test_bodies_of_appendix_h():
 
 
 def test_supports_of_appendix_e():
-    ds, (pairs, common) = stored("E_theory"), views("E_theory", "map")
+    ds, (pairs, common) = stored("E_theory"), views("E_theory", "cells")
     for number, name in names("E_theory", "cell").items():
         mu, count = ds["coherence"].values[number % 8], ds["active"].values[number // 8]
         assert name == f"coherence {mu:.3g}, {count} planted"

@@ -62,7 +62,7 @@ def test_two_layers_settle_and_are_restored_by_a_link(open_page, made, shipped):
     listed = page.locator("#vn-second li").all_inner_texts()
     signs = [f"{'−' if code[k] < 0 else '+'}{abs(code[k]):.2f}" for k in order]
     assert [text.strip() for text in listed] == signs
-    points = page.get_attribute("#vn-path polyline", "points").split()
+    points = page.get_attribute("#vn-path .line path", "d").split("L")
     assert len(points) == 61 and f"{out['path'][60]:.2f} after 60" in page.inner_text(
         "#vn-path-said"
     )

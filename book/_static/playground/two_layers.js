@@ -43,9 +43,11 @@ const vnTwoLayers = (file) => {
   }
 
   function paintPath({ path }) {
-    const most = path[0] || 1, points = path.map((energy, sweep) => `${sweep},${60 * (1 - energy / most)}`);
-    $("path").firstElementChild.setAttribute("points", points.join(" "));
-    const last = path.length - 1;
+    const last = path.length - 1, points = path.map((y, x) => ({ x, y, said: () => `sweep ${x}\nenergy ${y.toFixed(2)}` }));
+    const axes = { x: { label: "sweeps", low: 0, high: last }, y: { label: "energy", low: 0, high: path[0] || 1 } };
+    const series = [{ name: "energy", colour: "var(--vn-accent)", points }], width = $("path").clientWidth || 384;
+    $("path").hidden = !path.length;
+    if (path.length) $("path").replaceChildren(vnPlots.lines({ width, height: 150, ...axes, series, rows: points }));
     $("path-said").textContent = path.length
       ? `The energy after each sweep: ${path[0].toFixed(2)} before the first, ${path[last].toFixed(2)} after ${last}.`
       : "Without feedback each layer settles by itself, the lower one first; there is no energy of both.";
@@ -85,6 +87,7 @@ const vnTwoLayers = (file) => {
   $("feedback").max = feedbacks.length - 1;
   $("feedback").value = own;
   $("feedback").addEventListener("input", label);
+  vnPlots.keys($("path"), (text) => { $("said").textContent = text || ""; });
   const about = `The network: two layers of ${atoms.join(" and ")} atoms, ${file.about}. On ${heldOut.images} digits that it did not `
     + `learn from, layer 1 errs by ${percent(heldOut.own)} with ${Math.round(heldOut.active[0])} coefficients, without feedback by `
     + `${percent(heldOut.alone)}; read from the top alone it is ${percent(heldOut.top)} with ${Math.round(heldOut.active[1])} (means).`;

@@ -11,7 +11,7 @@ from glued import ends, number
 from benchmarks.functions import tables as functions
 from benchmarks.functions.names import OTHERS, VN
 from benchmarks.functions.protocols import PRINTED
-from chapters.fig3_functions import tables
+from chapters.fig3_functions import tables, tables_live
 from chapters.fig3_functions.claims import decide_masked
 from vnlib.book import paths, store
 from vnlib.plots.statistics import median
@@ -90,3 +90,25 @@ def test_the_last_value_held_errs_least_on_hard_signals_with_the_last_quarter_hi
     tail = results["hidden"].sel(mask="forecast_25", set="hard")
     tail = median(tail).where(tail["model"] != "linear")  # which holds it, too
     assert tail.min("protocol").idxmin() == "hold_last"
+
+
+def test_what_vn_1l_leaves_of_an_interval_depends_on_where_it_is():
+    """Far less than zero where samples are seen on both sides, about as much at the end of Hard signals."""
+    kept = store.read(paths.ROOT / "results" / "paper" / "fig3_functions.live.nc")
+    told = {key.removeprefix("fig3-live-"): text for key, text in tables_live.numbers(kept).items()}
+    error, begin, end = (kept[name].isel(seed=0) for name in ("error", "begin", "end"))
+    sets = kept["signal_set"].isel(seed=0).values
+    for place, where in {
+        "inside": (begin > 0) & (end < 1),
+        "end": (begin > 0) & (end == 1),
+    }.items():
+        assert told[place] == str(int(where.sum()))
+        for name in ("id", "easy", "hard"):
+            some = error.values[:, where.values][:, :, sets == name]
+            vn, zero = (
+                some[kept["filler"].values.tolist().index(one)] for one in ("vn_1", "zero_baseline")
+            )
+            left = np.median(vn[zero > 1e-6] / zero[zero > 1e-6])
+            assert number(told[f"{place}-{name}"]) == pytest.approx(left, rel=0.05)
+    assert all(number(told[f"inside-{name}"]) < 0.2 for name in ("id", "easy", "hard"))
+    assert 0.9 < number(told["end-hard"]) < 1.1
