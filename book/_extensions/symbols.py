@@ -41,6 +41,11 @@ _SAME = {r"\rVert": _NORM, "|": _NORM, r"\rangle": _MEAN}
 _SIGNS = {_NORM: "‖ ‖", _MEAN: "⟨ ⟩", r"\ell": "ℓ", r"\mathbb E": "𝔼"}
 _SYMBOL = re.compile(r"(?:(\\hat|\\bar) )?([A-Za-z]|\\[A-Za-z]+)")
 _WORD = re.compile(r"\\(?:text|mathrm)\{(\w+)\}|\\[A-Za-z]+ ?|'")
+_TIMES = r"\times"
+_PLACES = {
+    "fig1_architecture": "Fig. 1", "C_inference": "Appendix C", "D_learning": "Appendix D", "E_theory": "Appendix E",
+    "FR2_manifold": "FR Fig. 2",
+}  # fmt: skip
 _READ = {r"\infty": "∞", "'": "′"}
 log = logging.getLogger(__name__)
 
@@ -238,18 +243,14 @@ def shown(name: str) -> str:
     return html
 
 
-def said(meaning: str | dict[str, str]) -> str:
-    """What is said of a symbol."""
+def said(meaning: str | dict[str, str], page: str = "") -> str:
+    """What is said of a symbol, with the place that defines it unless that is the page itself."""
     if isinstance(meaning, str):
         return meaning
-    size, place = meaning.get("size"), meaning.get("place")
-    return " ".join(
-        [
-            meaning["means"],
-            *([f"Size {size}."] if size else []),
-            *([f"See {place}."] if place else []),
-        ]
-    )
+    size, chapter = meaning.get("size"), meaning["chapter"]
+    told = [meaning["means"], f"Size {size}." if size else ""]
+    told.append("" if chapter == page else f"See {_PLACES[chapter]}.")
+    return " ".join(filter(None, told))
 
 
 class Symbols(SphinxPostTransform):
@@ -271,7 +272,7 @@ class Symbols(SphinxPostTransform):
                     "book/symbols.toml does not say what %s means on %s", other, page, location=node
                 )
         if seen:
-            told = {name: said(known[name]) for name in seen}
+            told = {name: said(known[name], page) for name in seen}
             self.document += symbols_of_page(said=told, formulas=formulas)
 
 
@@ -282,12 +283,8 @@ class SymbolTable(SphinxDirective):
         self.env.note_dependency(str(MEANINGS))
         lines = ["| symbol | meaning | size | defined in |", "|---|---|---|---|"]
         for name, one in meanings(GLOSSARY).items():
-            cells = (
-                f"${one.get('tex', name)}$",
-                one["means"],
-                one.get("size", ""),
-                one.get("place", ""),
-            )
+            size = f"${one['size'].replace('×', _TIMES)}$" if "size" in one else ""
+            cells = (f"${one.get('tex', name)}$", one["means"], size, _PLACES[one["chapter"]])
             lines.append(f"| {' | '.join(cells)} |")
         table = nodes.container()
         self.state.nested_parse(StringList(lines, source=str(MEANINGS)), self.content_offset, table)
@@ -307,6 +304,8 @@ def _tell(translator: HTML5Translator, node: symbols_of_page) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Teach Sphinx what to do with symbols."""
+    text = MEANINGS.read_text(encoding="utf-8")
+    app.add_config_value("symbols", text, "html")  # another text writes all pages anew
     app.add_node(symbols_of_page, html=(_tell, lambda translator, node: None))
     app.add_post_transform(Symbols)
     app.add_directive("symbols", SymbolTable)
