@@ -30,6 +30,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from threadpoolctl import threadpool_limits
 
 from vnlib import VectorNetworkCoder
+from vnlib.plots.statistics import short
 
 FILE = Path(__file__).with_suffix(".csv")
 LEARNED = FILE.with_name("own_data_atoms.csv")
@@ -134,10 +135,10 @@ def compare(X: np.ndarray, wanted: float, *, steps: int = 200) -> pd.DataFrame:
     table = [
         {
             "method": name,
-            "active atoms": f"{(code != 0).sum(1).mean():.1f}",
-            "squared error / variance": f"{((back - test) ** 2).mean() / variance:.3f}",
-            "fit, s": f"{fit:.2f}",
-            "transform, µs a sample": f"{1e6 * transform / len(test):.0f}",
+            "active atoms": short((code != 0).sum(1).mean()),
+            "squared error / variance": short(((back - test) ** 2).mean() / variance),
+            "fit, s": short(fit),
+            "transform, µs a sample": short(1e6 * transform / len(test)),
         }
         for name, (back, code, fit, transform) in rows.items()
     ]

@@ -123,7 +123,7 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
         "appc-seeds": str(r.sizes["seed"]),
         "appc-resumed": "all" if r["resumed"].all() else "not all",
         **texts("appc", worst),
-        **texts("appc", counts, "{:.0f}".format),
+        **texts("appc", counts, lambda number: f"{float(f'{number:.2g}'):,.0f}"),
         **texts("appc", factors),
         **texts("appc", shares, lambda share: short(100 * share)),
     }

@@ -26,6 +26,7 @@ from benchmarks.baselines.figures import (
     of_groups,
     seeds_and_medians,
 )
+from chapters.fig5_mnist.names import said
 from chapters.fig5_mnist.sets import FAMILIES, SETS
 from vnlib.plots.frames import empty, group, label, long_frame
 from vnlib.plots.statistics import median, over_seeds
@@ -73,6 +74,11 @@ def sets_of(results: xr.Dataset, benchmark: str) -> list[str]:
 def inside(benchmark: str) -> str:
     """The set in distribution."""
     return FAMILIES[benchmark]["ID"][0]
+
+
+def titled(name: str, benchmark: str) -> str:
+    """The name of a set in words, and whether it is in distribution."""
+    return f"{said(name)} (ID)" if name == inside(benchmark) else said(name)
 
 
 def errors_of(
@@ -155,7 +161,7 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     for ax, name in zip(axes.flat, sets, strict=False):
         rows_by_set(ax, values.sel(set=name), models)
         ax.axvline(float(zero.sel(set=name)), color="k", ls=":", lw=1.2)
-        ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
+        ax.set_title(titled(name, benchmark), fontsize=9)
     for ax in axes.flat[len(sets) :]:
         ax.set_axis_off()
     fig.supxlabel(MSE, fontsize=10)
@@ -185,7 +191,7 @@ def growth(results: xr.Dataset, benchmark: str = "digits") -> Figure:
         ax.axvline(column - 0.5, color="0.85", lw=0.8)
     ax.set(xlabel="", ylabel=GROWTH, xlim=(-0.6, len(sets) - 0.4))
     logarithmic(ax, "y")
-    ax.set_xticks(at, sets, rotation=45, ha="right", fontsize=9)
+    ax.set_xticks(at, list(map(said, sets)), rotation=45, ha="right", fontsize=9)
     bar = Line2D([], [], color="k", marker="_", ls="", ms=12, label="power of the images")
     handles = model_entries(results, {m: s | {"ls": ""} for m, s in styles.items()}, bar)
     ax.legend(handles=handles, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -221,7 +227,7 @@ def error_map(results: xr.Dataset, benchmark: str = "digits") -> Figure:
         annot_kws={"fontsize": 7.5, "in_layout": False},
         norm=LogNorm(1, 30),
         cmap=SEQUENTIAL,
-        xticklabels=sets,
+        xticklabels=list(map(said, sets)),
         yticklabels=values["label"].values.tolist(),
         cbar_kws={"extend": "both", "fraction": 0.03, "pad": 0.01, "label": GROWTH},
         ax=ax,

@@ -30,8 +30,10 @@ from chapters.fig5_mnist.figures import (
     present_models,
     rows_by_set,
     sets_of,
+    titled,
     with_intervals,
 )
+from chapters.fig5_mnist.names import said
 from vnlib.plots.frames import empty, if_computed, label, long_frame
 from vnlib.plots.statistics import median
 from vnlib.plots.style import DIVERGING, image_axes
@@ -78,7 +80,9 @@ def samples(results: xr.Dataset, benchmark: str = "digits") -> Figure:
         at = down[row + 1] + height + NOTE / 2
         ax.text(across[column], at, number(1e3 * mse), ha="center", va="center", fontsize=8)
     image_axes(ax)
-    ax.set_xticks(across, sets, fontsize=9, rotation=45, ha="left", rotation_mode="anchor")
+    ax.set_xticks(
+        across, list(map(said, sets)), fontsize=9, rotation=45, ha="left", rotation_mode="anchor"
+    )
     ax.set_yticks(down + height / 2, ["image", *(label(results, m) for m in models)], fontsize=9)
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     return fig
@@ -124,8 +128,8 @@ def training_path(results: xr.Dataset, benchmark: str = "digits") -> Figure:
         logarithmic(ax, "x", (1, 3))
         logarithmic(ax, "y")
         ax.set(xlabel="", ylabel="")
-        ax.set_title(name, fontsize=10)
-    fig.supxlabel(f"ID ({start}): {MSE}", fontsize=10)
+        ax.set_title(said(name), fontsize=10)
+    fig.supxlabel(f"{titled(start, benchmark)}: {MSE}", fontsize=10)
     fig.supylabel(MSE, fontsize=10)
     handles = [
         Line2D([], [], color=styles[ae][0], marker=".", label=f"{label(results, ae)}, in training"),
@@ -157,7 +161,7 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
         rows_by_set(ax, first.sel(set=name), models)
         rows_by_set(ax, second.sel(set=name), models, hollow=True)
         ax.axvline(float(zero.sel(set=name)), color="k", ls=":", lw=1.2)
-        ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
+        ax.set_title(titled(name, benchmark), fontsize=9)
     fig.supxlabel(MSE, fontsize=10)
     handles = [
         Line2D([], [], color="0.3", marker="o", ls="", ms=5, label="own drawing"),
@@ -193,7 +197,7 @@ def active_units(results: xr.Dataset, benchmark: str = "digits") -> Figure:
             one = units.sel(layer=layer, model=model)
             if one.notnull().any():
                 with_intervals(ax, np.arange(len(sets)), one, style)
-        ax.set_xticks(range(len(sets)), sets, rotation=90, fontsize=8)
+        ax.set_xticks(range(len(sets)), list(map(said, sets)), rotation=90, fontsize=8)
         ax.set_title(f"layer {layer}", fontsize=9)
         ax.set(xlabel="", ylabel="")
         logarithmic(ax, "y")

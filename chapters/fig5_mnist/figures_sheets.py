@@ -11,6 +11,7 @@ import xarray as xr
 from jaxtyping import Float
 from matplotlib.image import AxesImage
 
+from chapters.fig5_mnist.names import said
 from vnlib.plots.style import DIVERGING
 
 GAP = 2  # px between images
@@ -110,7 +111,7 @@ def _axis(grid: Grid, ds: xr.Dataset) -> tuple[plt.Figure, plt.Axes]:
     ax.set_facecolor("0.86")  # shows as lines between the images
     ax.set_yticks(
         _starts(grid, 0) + (grid.shape[2] - 1) / 2,
-        [str(name) for name in ds["set"].values],
+        [said(str(name)) for name in ds["set"].values],
         fontsize=10,
     )
     ax.set_xticks([])

@@ -16,6 +16,7 @@ from benchmarks.baselines.longer import change, once
 from chapters.fig5_mnist.curves import late_gain
 from chapters.fig5_mnist.figures import errors_of, inside, power, present_models
 from chapters.fig5_mnist.figures_parts import MATCHED
+from chapters.fig5_mnist.names import said
 from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
 from vnlib.book.evidence import SETTLED
 from vnlib.plots.frames import label
@@ -110,7 +111,7 @@ def sets_table(results: xr.Dataset, benchmark: str = "digits") -> Table:
         "power over ID": power(results, benchmark, relative=True),
     }
     formats = {"VN-1L better [% of images]": "{:.0f}"}
-    frame = spreads(columns, "set")
+    frame = spreads(columns, "set", set=said)
     return Table(frame, formats, name=f"VN-1L and the matched autoencoder by set, {benchmark}")
 
 
@@ -159,7 +160,9 @@ def in_percent(share: float) -> str:
 
 def formulas_table(formulas: Mapping[str, str]) -> Table:
     """The sets of digits and what they are made of."""
-    frame = pd.DataFrame({"image": formulas}).rename_axis("set")
+    frame = pd.DataFrame(
+        {"image": {said(name): one for name, one in formulas.items()}}
+    ).rename_axis("set")
     return Table(frame, name="formulas of the sets of digits")
 
 

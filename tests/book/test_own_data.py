@@ -15,6 +15,7 @@ from book.site import own_data
 from vnlib import estimator, fit, network, settle
 from vnlib.book import paths
 from vnlib.learning import learner
+from vnlib.plots.statistics import short
 
 PAGE = (paths.SOURCE / "book" / "own_data.md").read_text(encoding="utf-8")
 
@@ -52,6 +53,8 @@ def test_the_table_of_peers_is_what_its_script_makes(monkeypatch):
     assert f":file: {own_data_peers.FILE.name}" in PAGE
     error = found["squared error / variance"].astype(float)
     assert ((error > 0) & (error < 1)).all()
+    digits = stored.iloc[:, 2:].map(lambda number: f"{float(f'{number:.2g}'):g}" == f"{number:g}")
+    assert digits.all(axis=None), "two digits tell them apart"
 
 
 def test_what_the_page_says_of_the_peers_is_in_their_table():
@@ -64,8 +67,8 @@ def test_what_the_page_says_of_the_peers_is_in_their_table():
     assert "2 to 14 times" in PAGE
     assert round(faster.min().min()) == 2 and round(faster.max().max()) == 14
     texts, slower = fit_s.loc["tf-idf of docstrings"], "DictionaryLearning, 20 iterations"
-    assert f"takes {texts[ours[0]]:.2f} s where" in PAGE.replace("\n", " ")
-    assert f"takes {texts[slower]:.2f} s" in PAGE and texts[slower] < texts[ours[0]]
+    assert f"takes {short(texts[ours[0]])} s where" in PAGE.replace("\n", " ")
+    assert f"takes {short(texts[slower])} s" in PAGE and texts[slower] < texts[ours[0]]
     offset = error.loc["signals with an offset"]
     assert f"{offset[ours[1]]:.2g} of the variance" in PAGE
     assert offset[ours[1]] > offset[others].max()

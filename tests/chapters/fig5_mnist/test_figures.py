@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from chapters.fig5_mnist import figures, figures_example
+from chapters.fig5_mnist import figures, figures_example, names
 from chapters.fig5_mnist import figures_motions as moves
 from chapters.fig5_mnist import figures_parts as parts
 from data_gen import digits, motions
@@ -65,13 +65,18 @@ def test_sets_are_known_by_the_same_names_as_they_are_made():
         )
     named = {s for _, sets in moves.PANELS.values() for s in sets.values()}
     assert named == set(motions.SETS)
+    assert list(names.DIGITS) == figures.SETS["digits"]
+    for sets in (digits.SETS, motions.SETS):
+        assert len(set(map(names.said, sets))) == len(sets)
+    assert names.said("RTS_x2_3d") == "RTS ×2, 3 digits"
+    assert not [one for one in map(names.said, [*digits.SETS, *motions.SETS]) if "_" in one]
     for sets in (*parts.SOME.values(), *parts.PATHS.values()):
         assert set(sets) <= {*digits.SETS, *motions.SETS}
 
 
 def test_points_are_where_the_errors_are(fig5_results):
     figure = figures.errors(fig5_results.sel(set=FEW))
-    panel = next(ax for ax in figure.axes if ax.get_title() == "sub2")
+    panel = next(ax for ax in figure.axes if ax.get_title() == "difference")
     drawn = np.concatenate([np.asarray(c.get_offsets())[:, 0] for c in panel.collections])
     assert np.isclose(drawn, 0.153).sum() == 3 and np.isclose(drawn, 0.0075).sum() == 3, (
         "every seed a point"

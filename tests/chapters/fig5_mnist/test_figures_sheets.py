@@ -6,6 +6,7 @@ import pytest
 import xarray as xr
 
 from chapters.fig5_mnist import figures_sheets as sheets
+from chapters.fig5_mnist.names import said
 
 SETS = ["id", "add2", "sub2"]
 
@@ -38,7 +39,7 @@ def mosaic(picture):
 
 def test_digits_has_a_row_for_each_set(ds):
     ax, bar = sheets.digits(ds, columns=3).axes
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == SETS
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(map(said, SETS))
     np.testing.assert_allclose(ax.get_yticks(), [13.5, 43.5, 73.5])
     (picture,) = ax.images
     np.testing.assert_allclose(mosaic(picture), ds["image"].values[:, :3, 0, 0])

@@ -63,7 +63,7 @@ def test_growth_is_averaged_by_family(fig5_results):
 def test_sets_are_compared_with_the_matched_autoencoder(fig5_results):
     frame = tables.sets_table(fig5_results).frame
     ratio = frame["AE error over VN-1L's", "median"]
-    assert ratio["sub2"] == pytest.approx(20.4) and ratio["id"] == pytest.approx(1.02)
+    assert ratio["difference"] == pytest.approx(20.4) and ratio["single"] == pytest.approx(1.02)
     assert set(frame["VN-1L better [% of images]"].values.ravel()) == {100}
 
 
@@ -96,4 +96,4 @@ def test_numbers_follow_from_the_errors(fig5_results):
 
 def test_formulas_are_listed():
     frame = tables.formulas_table(digits.FORMULAS).frame
-    assert len(frame) == len(digits.SETS) and frame.loc["add2", "image"] == "x + y"
+    assert len(frame) == len(digits.SETS) and frame.loc["sum of 2", "image"] == "x + y"
