@@ -33,10 +33,10 @@ LEVELS = {
 SETS = {"id": "in distribution", "easy": "Easy: sums", "hard": "Hard: compositions"}
 LABELS = {  # as the chapter names them, and how their lines are dashed
     "vn_1": ("VN-1L", ""),
-    "fourier": ("Fixed dictionary, Fourier and bumps", "7 3"),
-    "gaussian": ("Gaussian conditional mean", "12 3"),
+    "fourier": ("Fixed dictionary, Fourier and bumps", "4 2"),
+    "gaussian": ("Gaussian conditional mean", "14 4"),
     "linear": ("Linear interpolation", "9 2 2 2"),
-    "deep_ae": ("DeepAE3", "4 2"),
+    "deep_ae": ("DeepAE3", ""),
 }
 CHOOSING = ("vn_1", "fourier", "gaussian")
 SHOWN = ("vn_1", "gaussian", "deep_ae")  # at first

@@ -75,7 +75,7 @@
         shade: [at(from), at(to - 1)],
         series: [
           { name: "hidden", colour: FRAME, dash: "1 3", points: points(x, from, to), quiet: true },
-          ...found.map(({ name: one, colour, dash, drawn }) => ({ name: one, colour, dash: dash || undefined, points: points(drawn, from, to) })),
+          ...found.map(({ name: one, colour, dash, drawn }) => ({ name: one, colour, dash: dash || undefined, points: points(drawn, from, to), quiet: true })),
           ...[[0, from], [to, n]].map(([a, b]) => ({ name: "seen", colour: FRAME, points: points(x, a, b), quiet: true })),
         ],
       });
