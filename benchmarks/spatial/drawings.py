@@ -39,7 +39,7 @@ def results(
         Results of the study, whose runs keep their settings.
     run
         Makes a run again, with the settings of the stored one: its `image` (position, y, x), `mse`
-        (position) and positions, and what else is kept.
+        (position) and positions.
     seeds
         Of each model that is drawn.
     variables
@@ -63,8 +63,7 @@ def results(
             "drawn_seed": settings["seed"],
         }
         places = {name: ("position", found[name].values) for name in ("position_x", "position_y")}
-        others = found.drop_vars(("image", "mse")).reset_coords(drop=True)
-        return others.assign(kept).assign_coords(places)
+        return xr.Dataset(kept, places)
 
     cells, named = {"model": list(seeds), **axes}, {**variables, **VARIABLES}
     return chapter.grid(drawn, cells, settings, variables=named, part=PART)

@@ -1,20 +1,27 @@
-"""What the pages on positions offer to explore alike: errors of two models at any position, and what
-they draw where that is stored. What such an offer holds is said in `book/_extensions/explorer.py`.
+"""What the pages on positions offer to explore alike: at any position the target, the errors of two
+models and what they draw. What such an offer holds is said in `book/_extensions/explorer.py`.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
+from benchmarks.spatial.drawings import STEPS
+from data_gen import bumps
 from vnlib.plots.statistics import median, over_seeds
 
 LOW, HIGH = 1e-8, 1e-1  # errors beyond have the colours of the ends
 SIDES = {"left": "first model", "right": "second model"}
 CALLED = {key: f"{{{key}}}" for key in SIDES}
+HOW = "Move over a map and click to stay, use the sliders, or the arrow keys with a map in focus."
+SHOWN = 0.02  # steps of drawings on a page, which has to stay light
+FEW = "Of this network drawings are stored at the dots alone."
 
 
 def of_two_models(results: xr.Dataset, first: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -45,17 +52,79 @@ def seeds_of(errors: xr.DataArray) -> tuple[str, int]:
     return f"median over {high if low == high else f'{low} to {high}'} seeds [95 % interval]", high
 
 
+def targets(results: xr.Dataset) -> xr.DataArray:
+    """The bump at every position (position, y, x), as bright as it is wide in the settings of the runs."""
+    text = next(one for one in results["run_settings"].values.ravel() if one)
+    told = json.loads(text)
+    grid = math.isqrt(results.sizes["position"])
+    config = bumps.BumpConfig(grid=grid, sigma=told.get("task", told)["sigma"])
+    return _numbered(bumps.make(config)["image"].drop_vars(("x", "y"), errors="ignore"))
+
+
+def again(results: xr.Dataset, drawings: xr.Dataset | None) -> list[str]:
+    """The models whose run was made again and errs at every position as the stored one does, to less
+    than a step of its drawings.
+
+    Parameters
+    ----------
+    results
+        `mse` over (model, seed, position) and what else there is.
+    drawings
+        See `benchmarks.spatial.drawings`; None where there are none.
+    """
+    found = []
+    for model in [] if drawings is None else drawings["model"].values.tolist():
+        one = drawings.sel(model=model)
+        if model in results["model"] and int(one["drawn_seed"].max()) in results["seed"]:
+            stored = results["mse"].sel(model=model, seed=int(one["drawn_seed"].max()))
+            apart = np.abs(np.sqrt(one["drawing_mse"]) - np.sqrt(stored))
+            found += [model] * bool((apart < 1 / STEPS).all())
+    return found
+
+
+def drawn(
+    results: xr.Dataset, samples: xr.DataArray, drawings: xr.Dataset | None
+) -> tuple[xr.DataArray, list[str]]:
+    """Images over (model, ..., position, y, x): at every position of those models that are named
+    beside them, at samples of others.
+
+    Parameters
+    ----------
+    samples
+        Over (model, ..., sample, y, x).
+    """
+    whole = again(results, drawings)
+    few = samples.rename(sample="position")
+    if drawings is None or not whole:
+        return few, []
+    every = _numbered(drawings["drawing"]).sel(model=whole).astype("float32") / STEPS
+    every = (every / SHOWN).round() * SHOWN
+    every = every.drop_vars(("label", "group", "depth"), errors="ignore")
+    if any(every.sizes[dim] < size for dim, size in few.sizes.items()):
+        every = every.combine_first(few)
+    return every.sel(model=results["model"]).transpose(*few.dims), whole
+
+
+def _numbered(values: xr.DataArray) -> xr.DataArray:
+    """Positions by their number, without where they are."""
+    values = values.drop_vars(("position_x", "position_y"), errors="ignore")
+    return values.assign_coords(position=np.arange(values.sizes["position"]))
+
+
 def positions(
     results: xr.Dataset,
     choices: list[dict[str, Any]],
     *,
-    drawn: xr.DataArray,
-    target: xr.DataArray,
+    samples: xr.DataArray,
+    drawings: xr.Dataset | None,
     held_out: xr.DataArray,
     first: int,
     called: Mapping[str, str] = CALLED,
     columns: Mapping[str, xr.Dataset] | None = None,
     quantity: str = "brightness",
+    whose: str = "the first seed",
+    within: str = "",
+    others: str = "Others, which take longer, were not trained again; they",
     more: str = "",
 ) -> dict[str, Any]:
     """Error maps of two models, and at the position that is picked their errors and drawings.
@@ -66,8 +135,8 @@ def positions(
         `mse` over (model, seed, position) and what else is chosen, and the positions.
     choices
         Of a `left` and a `right` model, and what else `mse` is over.
-    drawn, target
-        Over (model, ..., position, y, x) and (position, y, x), where they are stored.
+    samples, drawings
+        See `drawn`.
     held_out
         Whether a position was held out, over (..., position).
     first
@@ -78,11 +147,18 @@ def positions(
         Further statistics, over (model, ...).
     quantity
         What a pixel is, between 0 and 1.
+    whose, within
+        Of which seed drawings are, and with what held out those at all positions.
+    others
+        Begins the sentence on models without these.
     more
         What else the note says.
     """
     count = results.sizes["position"]
-    stored, places = target["position"].values.tolist(), list(range(count))
+    places = list(range(count))
+    images, whole = drawn(results, samples, drawings)
+    complete = bool(images.isel(y=0, x=0).notnull().all()) and len(whole) > 0
+    stored = [] if complete else samples["sample"].values.tolist()
     xs, ys = (results[f"position_{axis}"].values.astype(int) for axis in "xy")
     names = [f"({x}, {y})" for x, y in zip(xs, ys, strict=True)]
     if held_out.ndim == 1:  # else it is not one of the position alone
@@ -95,7 +171,7 @@ def positions(
         "key": "position", "label": "position", "values": places, "names": names, "as": "plane",
         "labels": ["x [px]", "y [px]"], "parts": [pixels, pixels],
         "first": first if first < count else 0,
-        "jumps": stored, "jumps_are": "Drawings are stored at",
+        "jumps": stored, "jumps_are": "Drawings of all models are stored at",
     }  # fmt: skip
     errors = results["mse"].assign_coords(position=places)
     middle, over, (kept, most) = median(errors), over_seeds(errors), seeds_of(errors)
@@ -104,24 +180,49 @@ def positions(
         "outline": held_out.astype(float), "marks": stored,
         "key": f"mean squared error, {'median over seeds' if most > 1 else 'first seed'}",
     }  # fmt: skip
-    image = {"show": "image", "low": 0.0, "high": 1.0, "up": True}
+    image = {"show": "image", "low": 0.0, "high": 1.0, "up": True, "missing": FEW}
     said = {"mean squared error there": over, **(columns or {})}
+    if whole:
+        said["mean squared error of the drawing"] = _errors(drawings, whole, over)
     rows = [{"name": name, "by": {"model": key}} for key, name in called.items()]
     table = {"show": "table", "title": "At {position}", "columns": [*said], "rows": rows}
     pictures = [
-        image | {"title": f"drawn by {name}", "values": drawn, "by": {"model": key}}
+        image | {"title": f"drawn by {name}", "values": images, "by": {"model": key}}
         for key, name in called.items()
     ]
     return {
         "title": "Pick a position and two models",
-        "note": "Move over a map and click to stay, use the sliders, or the arrow keys with a map "
-        "in focus. Dashed: the hold-out; dots: positions of which drawings are stored, with eight "
-        f"bits a pixel; {quantity} beyond 0 and 1 is drawn as these. Errors by position: {kept}. {more}",
+        "note": f"{HOW} Dashed: the hold-out. {_whose(results, whole, complete, whose, within, others)} {quantity.capitalize()} "
+        f"beyond 0 and 1 is drawn as these. Errors by position: {kept}. {more}",
         "choices": [*choices, position],
         "views": [
             *(map_ | {"title": name, "by": {"model": key}} for key, name in called.items()),
             table | {"values": [*said.values()]},
-            image | {"title": "target", "values": target, "key": quantity},
+            image | {"title": "target", "values": targets(results), "key": quantity},
             *pictures,
         ],
     }
+
+
+def _errors(drawings: xr.Dataset, whole: list[str], like: xr.Dataset) -> xr.Dataset:
+    """The errors of single networks, in the form of statistics over seeds."""
+    one = _numbered(drawings["drawing_mse"]).sel(model=whole).reindex_like(like["median"])
+    none = xr.full_like(one, np.nan)
+    return xr.Dataset({"median": one, "low": none, "high": none, "n": none})
+
+
+def _whose(results: xr.Dataset, whole: list[str], complete: bool, *words: str) -> str:
+    """Which drawings there are, in `words` of `positions`."""
+    whose, within, others = words
+    if not whole:
+        return f"Drawings are of {whose}, at the dots alone."
+    made = (
+        f"Drawings, in steps of {SHOWN}, are of one network of a model, of {whose}, trained again: at "
+        f"every position its r.m.s. error is the stored one to within {1 / STEPS}."
+    )
+    if complete:
+        return made
+    names = "; ".join(str(results["label"].sel(model=one).values) for one in whole)
+    return (
+        f"{made} There are such drawings{within} of {names}. {others} have some at the dots alone."
+    )

@@ -10,9 +10,10 @@ what there is to choose and to see, as below; here it becomes HTML and a block o
   rows, and `labels` both sliders. `jumps` are values with a button each; with `play` it runs by itself
   for so many seconds.
 - `views`: what is shown of the choices. Leading dimensions of an array are choices by their name, or by
-  that which `by` names instead; values of an axis that an array lacks are said to be not stored.
+  that which `by` names instead, with a label for each of its values where these are others; values of
+  an axis that an array lacks are said to be not stored.
   - "image": `values` (..., y, x) between `low` and `high`, with eight bits; `up` where rows run upward;
-    `diverging` where 0 is white in the middle.
+    `diverging` where 0 is white in the middle; `missing` says why there is none, where there is none.
   - "map": `values` (..., axis of the choice that it `picks`), on a logarithmic scale if `log`; `outline`
     is 1 inside a line and 0 elsewhere, and `marks` are values of that choice with a dot.
   - "cells": the same as a plot with axes, labelled `x` and `y`, and without `marks`.
@@ -62,6 +63,7 @@ CONTENT = {
     "table": 0,
 }  # trailing dimensions
 PLOTS = {"cells", "curve", "paths"}  # drawn by Observable Plot
+DRAWINGS = ".drawings.nc"  # in the place of ".nc"
 MISSING = "Not stored here."
 MARKS = dict(zip("osD^v<>PX*pdhH8", "●■◆▲▼◀▶✚✖★⬟♦⬢⬣⯃", strict=True))  # in words
 LEVELS = 254  # of eight bits, whose 0 is kept for what is missing
@@ -82,11 +84,12 @@ class Explorer(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         chapter, results = self.arguments[0], self.arguments[-1]
         file = Path(self.env.srcdir) / DATA / f"{results}.nc"
-        self.env.note_dependency(str(file))
+        for one in (file, file.with_suffix(DRAWINGS)):
+            self.env.note_dependency(str(one))
         if paths.module(chapter, "figures_explorer") is None:
             raise self.error(f"{chapter} has no figures_explorer.py")
         with read_once(file.parent):
-            told = offered(chapter, store.read(file)) if file.exists() else None
+            told = offered(chapter, store.read(file), drawings(file)) if file.exists() else None
         if told is None:
             return []
         up = "../" * self.env.docname.count("/")
@@ -105,8 +108,17 @@ def once(env: BuildEnvironment, html: str) -> str:
     return re.sub(r'<script src="[^"]+" defer></script>', first, html)
 
 
-def offered(chapter: str, results: xr.Dataset) -> dict[str, Any] | None:
-    """What a chapter offers of results to explore; None where they lack it.
+def drawings(file: Path) -> xr.Dataset | None:
+    """What models draw, in a file of its own beside that of results, where there is one."""
+    beside = file.with_suffix(DRAWINGS)
+    return store.read(beside) if beside.exists() else None
+
+
+def offered(
+    chapter: str, results: xr.Dataset, drawn: xr.Dataset | None = None
+) -> dict[str, Any] | None:
+    """What a chapter offers of results, and of what models have `drawn`, to explore; None where they
+    lack it.
 
     Where its study makes a `truth` of them, such as the paths that models should follow, it takes
     part.
@@ -114,6 +126,7 @@ def offered(chapter: str, results: xr.Dataset) -> dict[str, Any] | None:
     study, figures = paths.module(chapter, "study"), paths.module(chapter, "figures_explorer")
     assert figures is not None
     more = [study.truth(results)] if study is not None and hasattr(study, "truth") else []
+    more += [] if drawn is None else [drawn]
     try:
         return figures.explorer(results, *more)
     except KeyError:
@@ -224,10 +237,12 @@ def _view(view: Mapping[str, Any], choices: Mapping[str, Any], data: Data) -> di
         content, over = CONTENT[show], isinstance(values, xr.Dataset)
         one = data.statistics(values) if isinstance(values, xr.Dataset) else values
         picked = one.dims[: one.ndim - content - over]
-        by = [_picked(one, str(dim), choices[of.get("by", {}).get(dim, dim)]) for dim in picked]
+        by = [_picked(one, str(dim), of.get("by", {}).get(dim, dim), choices) for dim in picked]
         return {**data.add(one, None if over else ends), "by": by}
 
-    told = {k: v for k, v in view.items() if k not in ("values", "by", "outline", "series")}
+    told = {
+        k: v for k, v in view.items() if k not in ("values", "by", "outline", "series", "missing")
+    }
     if show == "table":
         told["rows"] = [
             {"name": row["name"], "hue": row.get("hue")}
@@ -248,7 +263,7 @@ def _view(view: Mapping[str, Any], choices: Mapping[str, Any], data: Data) -> di
         values = choices[view["picks"]]["values"]
         if "outline" in view:
             one = view["outline"]
-            by = [_picked(one, str(dim), choices[dim]) for dim in one.dims[:-1]]
+            by = [_picked(one, str(dim), dim, choices) for dim in one.dims[:-1]]
             told["outline"] = {**data.add(one, (0.0, 1.0)), "by": by}
         told["marks"] = [values.index(one) for one in view.get("marks", ())]
     elif "marks" in view:
@@ -257,13 +272,16 @@ def _view(view: Mapping[str, Any], choices: Mapping[str, Any], data: Data) -> di
     return told
 
 
-def _picked(values: xr.DataArray, dim: str, choice: Mapping[str, Any]) -> list:
+def _picked(
+    values: xr.DataArray, dim: str, by: str | tuple[str, list], choices: Mapping[str, Any]
+) -> list:
     """A choice, and where each of its values is along a dimension, -1 for nowhere; None for in its
     own place.
     """
+    key, labels = (by, choices[by]["values"]) if isinstance(by, str) else by
     there = values[dim].values.tolist()
-    found = [there.index(one) if one in there else -1 for one in choice["values"]]
-    return [choice["key"], None if found == list(range(len(there))) else found]
+    found = [there.index(one) if one in there else -1 for one in labels]
+    return [key, None if found == list(range(len(there))) else found]
 
 
 def _control(choice: Mapping[str, Any]) -> str:
@@ -313,8 +331,9 @@ def _place(number: int, view: Mapping[str, Any]) -> str:
         inner = f"<table><thead><tr><td></td>{heads}</tr></thead><tbody></tbody></table>"
     else:
         drawn = 'div class="vn-plot"' if show in PLOTS else "canvas"
+        missing = escape(view.get("missing", MISSING))
         inner = f'<{drawn} role="img"></{drawn.split()[0]}>'
-        inner += f'<p class="vn-missing" hidden>{MISSING}</p>'
+        inner += f'<p class="vn-missing" hidden>{missing}</p>'
     inner += _key(view) if "key" in view else ""
     title = '<p class="vn-title"></p>'
     return f'<div class="vn-view vn-{show}" data-view="{number}">{title}{inner}</div>'

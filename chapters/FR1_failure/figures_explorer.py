@@ -13,19 +13,16 @@ FIRST = {"left": "cnn_bump", "right": "factorised"}
 POSITION = 406  # in the middle of the square
 
 
-def explorer(results: xr.Dataset) -> dict[str, Any]:
-    """Errors at every position with the square held out, over seeds; drawings where they are stored,
-    of the first seed.
-    """
+def explorer(results: xr.Dataset, drawings: xr.Dataset | None = None) -> dict[str, Any]:
+    """Errors at every position with the square held out, over seeds, and drawings of the first seed."""
     own = within(results, "square")
-    kept = with_images(own)["shown_image"].rename(sample="position")
+    kept = with_images(own)["shown_image"].sel(panel="output", drop=True)
     return positions(
         own,
         of_two_models(own, FIRST),
-        drawn=kept.sel(panel="output"),
-        target=kept.sel(panel="target").isel(model=0),
+        samples=kept,
+        drawings=None if drawings is None else drawings.sel(hold_out="square"),
         held_out=own["held_out"].isel(model=0, seed=0) == 1,
         first=POSITION,
         quantity="ink",
-        more="Drawings are those of the first seed.",
     )

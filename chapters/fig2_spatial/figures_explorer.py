@@ -13,13 +13,13 @@ from chapters.fig2_spatial.figures_hold_out import middle_seed
 FIRST = {"left": "cnn4", "right": "vn_full", "position": 406}  # in the middle of the hold-out
 
 
-def explorer(results: xr.Dataset) -> dict[str, Any]:
-    """Errors at every position, over seeds; drawings where they are stored, of each model by the
-    seed of the median error inside the hold-out.
+def explorer(results: xr.Dataset, drawings: xr.Dataset | None = None) -> dict[str, Any]:
+    """Errors at every position, over seeds, and drawings, of each model by the seed of the median
+    error inside the hold-out.
     """
     results = once(results)
     models = results["model"].values.tolist()
-    drawn = xr.concat(
+    samples = xr.concat(
         [
             one["sample_image"].isel(seed=middle_seed(one["mse_ood"]))
             for one in (results.sel(model=m) for m in models)
@@ -32,9 +32,9 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
     return positions(
         results,
         told,
-        drawn=drawn.rename(sample="position"),
-        target=results["target_image"].rename(sample="position"),
+        samples=samples,
+        drawings=drawings,
         held_out=results["split"] == "ood",
         first=FIRST["position"],
-        more="Drawings are those of the seed of the median error inside the hold-out.",
+        whose="the seed of the median error inside the hold-out",
     )

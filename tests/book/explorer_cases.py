@@ -47,9 +47,8 @@ RESULTS = asked()
 @cache
 def told(chapter: str) -> dict[str, Any]:
     """What a chapter's explorer is told of the shipped results."""
-    given = extension().offered(
-        chapter, store.read(paths.RESULTS / "paper" / f"{RESULTS[chapter]}.nc")
-    )
+    file = paths.RESULTS / "paper" / f"{RESULTS[chapter]}.nc"
+    given = extension().offered(chapter, store.read(file), extension().drawings(file))
     assert given is not None, "the shipped results lack what it shows"
     return given
 

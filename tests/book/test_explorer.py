@@ -77,7 +77,8 @@ def selected(
         content += 1
     for dim in values.dims[: values.ndim - content]:
         key = by.get(dim, dim)
-        label = choices[key]["values"][state[key]]
+        key, labels = key if isinstance(key, tuple) else (key, choices[key]["values"])
+        label = labels[state[key]]
         if label not in values[dim].values.tolist():
             return None
         values = values.sel({dim: label})
@@ -337,6 +338,40 @@ def test_the_pointer_shows_and_a_click_keeps(open_page, show):
     page.mouse.click(*middle(page, 1))
     page.mouse.move(5, 5)
     assert state(page)["place"] == 1
+
+
+SEEN = """async (id) => {
+  const one = await vnExplorers.all[id], boxes = [...document.querySelectorAll(".vn-image")];
+  const there = (one.views.filter(({ show }) => show === "image").slice(0, 3)).map((view) => [...one.chosen(view) ?? []]);
+  return [boxes.slice(0, 3).map((box) => !box.querySelector("canvas").hidden && box.querySelector(".vn-missing").hidden), there];
+}"""
+
+
+def test_target_and_drawings_follow_the_pointer_in_and_out_of_the_hold_out(open_page):
+    page = open_page("fig2_spatial", told("fig2_spatial"))
+    box = page.locator("[data-view='0'] canvas").bounding_box()
+    errors = []
+    for x, y in ((2, 3), (25, 6), (14, 14), (9, 17), (20, 8), (27, 27)):
+        place = {"x": box["x"] + box["width"] * (x + 0.5) / 28, "y": box["y"] + box["height"]}
+        page.mouse.move(place["x"], place["y"] - box["height"] * (y + 0.5) / 28)
+        assert state(page)["position"] == x + 28 * y
+        shown, images = page.evaluate(SEEN, "explorer-fig2_spatial")
+        assert shown == [True] * 3
+        target, left, right = (np.reshape(one, (28, 28)) - 1 for one in images)
+        at = np.arange(28)
+        bump = np.exp(-((at - x) ** 2) / 8) * np.exp(-((at[:, None] - y) ** 2) / 8)
+        np.testing.assert_allclose(target / 254, bump, atol=0.51 / 254)
+        errors.append([np.square(one / 254 - bump).mean() for one in (left, right)])
+    outside, inside = np.array(errors)[[0, 1, 5]], np.array(errors)[2:5]
+    assert (inside[:, 0] > 10 * outside[:, 0].max()).all(), "the CNN fails where it was not trained"
+    assert (np.array(errors)[:, 1] < 1e-4).all(), "the Vector Network does not"
+
+
+def test_a_picture_that_lacks_says_why(open_page):
+    given = small()
+    given["views"][1]["missing"] = "Not <here>."
+    page = open_page("tiny", given)
+    assert page.inner_text("[data-view='1'] .vn-missing") == "Not <here>."
 
 
 @over_places

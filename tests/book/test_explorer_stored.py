@@ -10,6 +10,7 @@ import xarray as xr
 from explorer_cases import told
 from scipy.stats.mstats import median_cihs as interval
 
+from benchmarks.spatial import figures_explorer as kit
 from vnlib.book import paths
 
 
@@ -32,24 +33,63 @@ def row(statistics: xr.Dataset, **at: Any) -> list[float]:
     return [float(one[name]) for name in ("median", "low", "high", "n")]
 
 
+def bump(sigma: float, grid: int) -> np.ndarray:
+    """exp(-r^2 / 2 sigma^2) around every position, x fastest."""
+    at = np.arange(grid)
+    profile = np.exp(-((at[:, None] - at) ** 2) / (2 * sigma**2))
+    return np.einsum("ai,bj->abij", profile, profile).reshape(grid**2, grid, grid)
+
+
+def everywhere(name: str, stored_errors: xr.DataArray, sigma: float) -> int:
+    """The target at every position is the formula, and the drawings there have the stored errors, which
+    are over (model, position), or less where what is drawn beyond 0 and 1 is cut off: of how many models.
+    """
+    target, drawn, _, *_ = views(name, "image")
+    grid = round(stored_errors.sizes["position"] ** 0.5)
+    true = bump(sigma, grid)
+    np.testing.assert_allclose(target["values"], true, atol=1e-6)
+    drawings = stored(f"{name}.drawings")
+    at = {"hold_out": "square"} if "hold_out" in drawn["values"].dims else {}
+    drawings = drawings.sel(hold_out="square") if "hold_out" in drawings.dims else drawings
+    (table,) = views(name, "table")
+    own = table["values"][table["columns"].index("mean squared error of the drawing")]
+    for model in drawings["model"].values:
+        images = drawn["values"].sel(at).sel(model=model).values
+        found = np.sqrt(np.square(images - true).mean((1, 2)))
+        wanted = np.sqrt(stored_errors.sel(model=model).values)
+        assert (found < wanted + 0.016).all() and np.median(abs(found - wanted)) < 0.01, model
+        np.testing.assert_allclose(
+            np.sqrt(own["median"].sel(at).sel(model=model)), wanted, atol=0.01
+        )
+        said = row(own, model=model, position=7, **at)
+        assert said[0] == drawings["drawing_mse"].sel(model=model)[7] and np.isnan(said[3])
+    return drawings.sizes["model"]
+
+
 def test_positions_of_fig_2():
     ds, (left, _) = stored("fig2_spatial"), views("fig2_spatial", "map")
-    target, drawn, _ = views("fig2_spatial", "image")
+    _, drawn, _ = views("fig2_spatial", "image")
     (table,) = views("fig2_spatial", "table")
+    ds = ds.sel(model=[one for one in ds["model"].values if not one.endswith("_longer")])
+    middle = {
+        model: int(np.argsort(ds["mse_ood"].sel(model=model).values)[7])  # of sixteen seeds
+        for model in ds["model"].values
+    }
+    errors = [ds["mse"].sel(model=model)[seed] for model, seed in middle.items()]
+    errors = xr.concat(errors, "model", coords="minimal", compat="override")
+    assert everywhere("fig2_spatial", errors.assign_coords(model=[*middle]), 2.0) == len(middle)
     for model in ("cnn4", "vn_full", "mlp"):
         one = ds.sel(model=model)
-        middle = int(np.argsort(one["mse_ood"].values)[7])  # of sixteen seeds
         for place in (98, 406):
             image = drawn["values"].sel(model=model, position=place)
-            np.testing.assert_array_equal(
-                image, one["sample_image"].isel(seed=middle).sel(sample=place)
-            )
-            errors = np.sort(one["mse"].values[:, place])
-            assert left["values"].sel(model=model, position=place) == np.median(errors)
+            kept = one["sample_image"].isel(seed=middle[model]).sel(sample=place)
+            np.testing.assert_allclose(image, kept.clip(0, 1), atol=0.016)  # of both steps
+            seeds = np.sort(one["mse"].values[:, place])
+            assert left["values"].sel(model=model, position=place) == np.median(seeds)
             said = row(table["values"][0], model=model, position=place)
-            assert said == pytest.approx([np.median(errors), *interval(errors), 16])
-    np.testing.assert_array_equal(target["values"].sel(position=406), ds["target_image"][2])
+            assert said == pytest.approx([np.median(seeds), *interval(seeds), 16])
     np.testing.assert_array_equal(left["outline"].values == 1, ds["split"].values == "ood")
+    assert not left["marks"] and "at the dots alone" not in told("fig2_spatial")["note"]
     place = int(np.flatnonzero((ds["position_x"] == 10) & (ds["position_y"] == 18))[0])
     assert names("fig2_spatial", "position")[place] == "(10, 18), held out"
     assert names("fig2_spatial", "left")["cnn4"] == "CNN, 4 blocks"
@@ -57,35 +97,57 @@ def test_positions_of_fig_2():
 
 def test_positions_of_fr_fig_1():
     ds, (left, _) = stored("FR1_failure").sel(hold_out="square"), views("FR1_failure", "map")
-    target, drawn, _ = views("FR1_failure", "image")
+    _, drawn, _ = views("FR1_failure", "image")
+    errors = ds["mse"].sel(seed=0)
+    assert everywhere("FR1_failure", errors, 1.0) >= 7
     kept = ds["shown_image"].isel(seed=0)
-    for model in ("cnn_bump", "factorised"):
+    for model in ("cnn_ramp", "coordconv"):  # not made again
         image = drawn["values"].sel(model=model, position=575)
         np.testing.assert_array_equal(image, kept.sel(model=model, panel="output", sample=575))
-        errors = ds["mse"].sel(model=model).values[:, 575]
+        assert drawn["values"].sel(model=model, position=7).isnull().all()
+    for model in ("cnn_bump", "factorised"):
+        seeds = ds["mse"].sel(model=model).values[:, 575]
         np.testing.assert_allclose(
-            left["values"].sel(model=model, position=575), np.nanmedian(errors), rtol=1e-6
+            left["values"].sel(model=model, position=575), np.nanmedian(seeds), rtol=1e-6
         )
-    image = target["values"].sel(position=575)
-    np.testing.assert_array_equal(image, kept.sel(model="cnn_bump", panel="target", sample=575))
     assert left["outline"].sum() == (ds["held_out"].isel(model=3, seed=0) == 1).sum() > 200
+    assert 575 in left["marks"] and "were not trained again" in told("FR1_failure")["note"]
+
+
+@pytest.mark.parametrize("name", ["fig2_spatial", "FR1_failure"])
+def test_a_network_that_errs_elsewhere_than_the_stored_one_is_not_shown(name):
+    ds, drawings = stored(name).load(), stored(f"{name}.drawings").load()
+    if "hold_out" in ds.dims:
+        ds, drawings = ds.sel(hold_out="square"), drawings.sel(hold_out="square")
+    assert kit.again(ds, drawings) == drawings["model"].values.tolist()
+    one = drawings["model"].values[2]
+    drawings["drawing_mse"].loc[{"model": one, "position": 300}] += 0.01
+    assert kit.again(ds, drawings) == [m for m in drawings["model"].values if m != one]
+    assert kit.again(ds, None) == []
 
 
 def test_the_weight_of_a_penalty_in_fr_fig_3():
     ds = stored("FR3_low_rank")
     weights = {model: float(text) for model, text in names("FR3_low_rank", "left").items()}
     assert weights == {"none": 0, "variance_low": 0.001, "variance": 0.01, "variance_high": 0.1}
-    _, drawn, _, x, _, y, _ = views("FR3_low_rank", "image")
+    target, drawn, _, x, _, y, _ = views("FR3_low_rank", "image")
+    np.testing.assert_allclose(target["values"], bump(1.5, 32), atol=1e-6)
     at = {"model": "variance_low", "hold_out": "square"}
     one = ds.sel(at).isel(seed=0)
+    images = drawn["values"].sel(at)
     np.testing.assert_array_equal(
-        drawn["values"].sel(at).sel(position=132), one["sample_image"].sel(sample=132)
+        images.sel(position=132), one["sample_image"].sel(sample=132).astype("float32")
     )
-    for view, axis, token in ((x, "x", 4), (y, "y", 4)):  # position 132 is (4, 4)
-        map_ = one["embedding"].sel(axis=axis, token_shown=token).values
-        found = view["values"].sel(at).sel(position=132)
+    assert images.sel(position=7).isnull().all()
+    whole = drawn["values"].sel(model="factorised", hold_out="square")
+    np.testing.assert_allclose(whole, bump(1.5, 32), atol=0.016)
+    for view, axis, places in ((x, "x", [4, 4, 0]), (y, "y", [4, 0, 4])):
+        map_ = one["embedding"].sel(axis=axis, token_shown=4).values
+        found = view["values"].sel(at).sel(token=4)
         np.testing.assert_allclose(found, map_ / np.abs(map_).max(), rtol=1e-6)
-    assert np.isnan(x["values"].sel(at).sel(position=784)).all(), "x = 16 has no map"
+        key, tokens = view["by"]["token"]  # of positions (4, 4), (4, 0) and (0, 4)
+        assert key == "position" and [tokens[n] for n in (132, 4, 128)] == places
+        assert view["values"]["token"].values.tolist() == [4, 14, 23]
     (table,) = views("FR3_low_rank", "table")
     left = ds.sel(model="variance", hold_out="square")
     assert float(left["mse_id"].max() / left["zero_baseline_id"].max()) < 0.5, "all have learned"
