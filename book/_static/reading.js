@@ -78,6 +78,7 @@ document.addEventListener("DOMContentLoaded", () => {
         }
       }
     }
+    const columns = [], sentences = new Set();
     for (const row of table.tBodies[0].rows) {
       let column = names.length - [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0); // after shared cells
       for (const cell of row.cells) {
@@ -85,10 +86,12 @@ document.addEventListener("DOMContentLoaded", () => {
         if (head) cell.dataset.head = head;
         const { length } = cell.textContent.trim();
         cell.classList.toggle("vn-long", length > LONG);
-        cell.classList.toggle("vn-words", length > WORDS && typeof value(cell) === "string");
+        (columns[column] ??= []).push(cell);
+        if (length > LONG || (length > WORDS && typeof value(cell) === "string")) sentences.add(column);
         column += cell.colSpan;
       }
     }
+    for (const column of sentences) for (const cell of columns[column]) cell.classList.add("vn-words");
   }
   document.querySelectorAll("table.dataframe").forEach(sortable);
   const copies = new Map(); // of a table, with the columns that it does not show itself
