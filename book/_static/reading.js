@@ -63,7 +63,7 @@ document.addEventListener("DOMContentLoaded", () => {
   // A table that is wider than its column is set smaller where that is no phone's, and else shown in parts below one
   // another, with some of its columns each. On a phone it is stacked: a block for each row, in which cells name their
   // columns. So is one that is squeezed into its column, by rows of many short lines.
-  const LONG = 60; // letters of a cell that has a line of its own there
+  const LONG = 60, WORDS = 24; // letters of a cell that has a line of its own there, and of one that is read as a sentence
   const tables = [...document.querySelectorAll(".bd-content table:not(.vn-footer)")].filter(
     (one) => one.tHead && one.tBodies.length && !one.closest(".vn-explorer, .highlighttable"));
   for (const table of tables) {
@@ -78,15 +78,20 @@ document.addEventListener("DOMContentLoaded", () => {
         }
       }
     }
+    const columns = [], sentences = new Set();
     for (const row of table.tBodies[0].rows) {
       let column = names.length - [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0); // after shared cells
       for (const cell of row.cells) {
         const head = cell.tagName === "TD" ? names[column] : kinds[column];
         if (head) cell.dataset.head = head;
-        cell.classList.toggle("vn-long", cell.textContent.trim().length > LONG);
+        const { length } = cell.textContent.trim();
+        cell.classList.toggle("vn-long", length > LONG);
+        (columns[column] ??= []).push(cell);
+        if (length > LONG || (length > WORDS && typeof value(cell) === "string")) sentences.add(column);
         column += cell.colSpan;
       }
     }
+    for (const column of sentences) for (const cell of columns[column]) cell.classList.add("vn-words");
   }
   document.querySelectorAll("table.dataframe").forEach(sortable);
   const copies = new Map(); // of a table, with the columns that it does not show itself

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup, escape
 
 from book.site import effects, statements
 from vnlib.book import chapter, html, paths
@@ -88,7 +90,7 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         loader=jinja2.FileSystemLoader(TEMPLATE.parent),
     )
-    environment.filters["raised"] = raised
+    environment.filters |= {"raised": raised, "indexed": indexed}
     called = (anchor, claim_anchor, figure, given, origins, remarks, rule, seeds)
     environment.globals |= {one.__name__: one for one in called}
     environment.globals |= {"effects": effects, "ASKED": ASKED, "VERDICTS": statements.VERDICTS}
@@ -111,6 +113,13 @@ def matrix(papers: Mapping[str, Sequence[Mapping]], found: Mapping) -> str:
         if one["claim"] in defined and statements.PROTOCOLS[1] not in one["protocols"]
     ]
     return _part("matrix", papers=papers, statements=_by_claim(found), pale=pale)
+
+
+def indexed(text: str) -> Markup:
+    """A text with symbols such as F_A and d_head as readers know them, with an index."""
+    return Markup(
+        re.sub(r"\b([A-Za-z])_([A-Za-z]+)\b", r"<i>\1</i><sub>\2</sub>", str(escape(text)))
+    )
 
 
 def filters(papers: Mapping[str, Sequence[Mapping]], found: Mapping) -> str:

@@ -18,7 +18,7 @@ import pytest
 from ledger_cases import COUNT, RATIO, YES, page, row, told
 from playground_cases import PATIENCE
 
-from book.site import effects, ledger_page, statements
+from book.site import effects, evidence_table, ledger_page, statements
 from vnlib.book import ledger as claims
 from vnlib.book import paths
 
@@ -468,3 +468,11 @@ def test_twice_the_updates_bring_no_statement_to_the_other_side():
     needs = [need for one in rows for need in one["needs"] if "twice" in need["says"]]
     assert len(needs) > 30
     assert {need["verdict"] for need in needs} <= {"holds", "undecided"}
+
+
+def test_symbols_of_rules_are_shown_with_an_index():
+    text = evidence_table.indexed("rank of scores above d_head <= 0; F_A, not a_name_of_three")
+    assert text.startswith(
+        "rank of scores above <i>d</i><sub>head</sub> &lt;= 0; <i>F</i><sub>A</sub>,"
+    )
+    assert text.endswith("not a_name_of_three")

@@ -49,6 +49,11 @@ PARTS["long"] = (
     '<tr><th class="blank"></th><th class="col_heading">error</th></tr><tr><th class="index_name">model</th>'
     f'<th class="blank"></th></tr></thead><tbody>{"<tr><th>a</th><td>1</td></tr>" * 60}</tbody></table></div>'
 )
+PARTS["words"] = (
+    '<div class="vn-table" id="words"><table class="dataframe"><thead><tr><th class="blank"></th><th class="col_heading">error'
+    '</th><th class="col_heading">why</th></tr></thead><tbody><tr><th>a</th><td>0.0012 [0.0010, 0.0015], of 8</td>'
+    "<td>the readout has no product</td></tr></tbody></table></div>"
+)
 GROUPS = "".join(f'<th class="col_heading" colspan="6">{name}</th>' for name in ("errors", "gains"))
 SPLITS = "".join(f"<th class=col_heading>{'eg'[n > 5]}{n}</th>" for n in range(12))
 ROWS = "".join(
@@ -176,6 +181,15 @@ def test_a_stacked_row_says_what_its_names_are(built, page):
     page.goto((built / "index.html").as_uri())
     names = "[...document.querySelectorAll('#wide tbody th')].map((one) => one.dataset.head)"
     assert page.evaluate(names) == ["model", "set", "set"]
+
+
+def test_sentences_begin_at_the_left_and_numbers_end_at_the_right(built, page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto((built / "index.html").as_uri())
+    sides = (
+        "[...document.querySelectorAll('#words td')].map((one) => getComputedStyle(one).textAlign)"
+    )
+    assert page.evaluate(sides) == ["right", "left"]
 
 
 SPLIT = """() => {
