@@ -50,7 +50,7 @@ NOTE = (
 )
 
 
-class Signals(SphinxDirective):
+    """```{signals} CHAPTER``` is of what a chapter keeps; nothing where that is not there."""
     """```{signals} CHAPTER```"""
 
     required_arguments = 1
