@@ -166,8 +166,8 @@
       },
     };
 
-    /* As wide as its place, so that letters keep their size. */
-    const wide = (box, least = 280, most = 608) => Math.min(most, Math.max(least, box.clientWidth || most));
+    /* As wide as its place, so that letters keep their size; asked for before anything is drawn, since each answer lays out the page. */
+    const wide = (box, least = 280, most = 608) => Math.min(most, Math.max(least, widths.get(box.parentElement) || most));
 
     /* What lines of a plot are, each said once. */
     function key(lines) {
@@ -197,7 +197,7 @@
       box.querySelector("tbody").replaceChildren(...rows);
     }
 
-    const boxes = [...root.querySelectorAll(".vn-view")];
+    const boxes = [...root.querySelectorAll(".vn-view")], widths = new Map();
 
     function show() {
       views.forEach((view, n) => {
@@ -238,6 +238,11 @@
         }
       }
       if (!playing) root.querySelector("[role=status]").textContent = told.join(". ");
+    }
+
+    function measure() {
+      for (const one of [root, ...boxes]) widths.set(one, one.clientWidth);
+      show();
     }
 
     function pick(key, place) {
@@ -325,11 +330,9 @@
     }
 
     root.hidden = false;
-    show();
-    let width = root.clientWidth;
+    measure();
     new ResizeObserver(() => {
-      if (root.clientWidth !== width) show();
-      width = root.clientWidth;
+      if (root.clientWidth !== widths.get(root)) measure();
     }).observe(root);
     return { state, show, chosen, views };
   }

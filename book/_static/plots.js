@@ -18,8 +18,11 @@
     return { scale: { domain, clamp, type: "log" }, axis: { label, ticks, tickFormat: power } };
   }
 
+  /* Powers and names stay on one line. */
+  const unbroken = (text) => text.replaceAll(" × ", "\u00a0×\u00a0").replaceAll("-", "\u2011");
+
   /* What a tip says of one of `all`, asked only when it is shown; no wider than half of the plot. */
-  const told = (all, width) => ({ title: (_, i) => i, format: { title: (i) => all[i].said() }, lineHeight: 1.2, lineWidth: (width / 2 - 36) / LETTERS });
+  const told = (all, width) => ({ title: (_, i) => i, format: { title: (i) => unbroken(all[i].said()) }, lineHeight: 1.2, lineWidth: (width / 2 - 36) / LETTERS });
 
   function plotted(width, options, reached = []) {
     const svg = Plot.plot({ width, style: { fontSize: `${LETTERS}px`, overflow: "visible" }, ...options });
