@@ -50,8 +50,8 @@ NOTE = (
 )
 
 
+class Signals(SphinxDirective):
     """```{signals} CHAPTER``` is of what a chapter keeps; nothing where that is not there."""
-    """```{signals} CHAPTER```"""
 
     required_arguments = 1
 
