@@ -47,5 +47,7 @@ def inlined(drawing: str, name: str, alt: str) -> str:
     parts[::2] = [_LONG.sub(r"\1", part) for part in parts[::2]]
     drawing = re.sub(r"\s*\n\s*", "\n", "".join(parts)).replace(' style=""', "")
     wide, high = (f"{float(one) * 4 / 3:.0f}" for one in size.groups()) if size else ("", "")
-    shown = f'class="vn-plot" role="img" aria-label="{escape(alt)}" width="{wide}" height="{high}"'
+    shown = (
+        f'class="vn-inline" role="img" aria-label="{escape(alt)}" width="{wide}" height="{high}"'
+    )
     return f"<svg {shown} {STYLE} {drawing.strip()}\n"

@@ -91,7 +91,7 @@ document.addEventListener("DOMContentLoaded", () => {
     box.replaceChildren();
     from = picture;
     const drawn = picture instanceof SVGElement;
-    save.hidden = !picture.matches(".vn-plot"); // a schematic has its colours from the page
+    save.hidden = !picture.matches(".vn-inline"); // a schematic has its colours from the page
     if (drawn) {
       shown = picture.cloneNode(true); // its title and parts are named by those of the page
       shown.querySelectorAll("[id]").forEach((one) => one.removeAttribute("id"));
@@ -107,7 +107,7 @@ document.addEventListener("DOMContentLoaded", () => {
     fit(Math.min(drawn ? READABLE : picture.naturalWidth, READABLE));
   }
 
-  for (const picture of document.querySelectorAll(".bd-content figure :is(img, .vn-plot), .vn-drawn > .vn-schematic")) {
+  for (const picture of document.querySelectorAll(".bd-content figure :is(img, .vn-inline), .vn-drawn > .vn-schematic")) {
     if (picture.closest("a")) continue;
     const figure = picture.closest("figure, .vn-drawn");
     // A build for print has the drawing itself beside its picture.

@@ -239,7 +239,7 @@ def test_drawings_are_parts_of_the_page(page):
     assert drawn.count("<svg") == 1 == four.count("<svg") and ".svg" not in four
     assert drawn.index('class="vn-wide"') < drawn.index("<svg") < drawn.index('class="vn-phone"')
     assert '<img loading="lazy" alt="Drawn" src="../figures/fr9-drawn.phone.svg">' in drawn
-    assert '<div class="vn-pan"><svg class="vn-plot" role="img" aria-label="Too"' in four
+    assert '<div class="vn-pan"><svg class="vn-inline" role="img" aria-label="Too"' in four
     assert 'href="../index.html"><div class="vn-pan"><svg' in four
     assert set(re.findall(r' id="(f\d+)-', drawn)) == {"f3"}
     assert set(re.findall(r' id="(f\d+)-', four)) == {"f4"}

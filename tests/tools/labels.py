@@ -21,7 +21,7 @@ _SHOWN = """async () => {
     ([source, width]) => width && source.endsWith(".svg"));
 }"""
 # Of a label in pieces, such as a power, the largest counts.
-_TEXTS = """() => [...document.querySelectorAll(".bd-content figure .vn-plot")].flatMap((one) => {
+_TEXTS = """() => [...document.querySelectorAll(".bd-content figure .vn-inline")].flatMap((one) => {
   const pixel = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
   const size = (text) => Math.max(...[text, ...text.querySelectorAll("tspan")].filter((piece) => piece.style.fontSize)
     .map((piece) => parseFloat(piece.style.fontSize)));
