@@ -124,7 +124,7 @@ def positions(
     quantity: str = "brightness",
     whose: str = "the first seed",
     within: str = "",
-    others: str = "Others, which take longer, were not trained again; they",
+    others: str = "Others were not trained again; they",
     more: str = "",
 ) -> dict[str, Any]:
     """Error maps of two models, and at the position that is picked their errors and drawings.
