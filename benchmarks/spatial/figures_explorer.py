@@ -124,7 +124,7 @@ def positions(
     quantity: str = "brightness",
     whose: str = "the first seed",
     within: str = "",
-    others: str = "Others, which take longer, were not trained again; they",
+    others: str = "Others were not trained again; they",
     more: str = "",
 ) -> dict[str, Any]:
     """Error maps of two models, and at the position that is picked their errors and drawings.
@@ -182,7 +182,7 @@ def positions(
     }  # fmt: skip
     image = {"show": "image", "low": 0.0, "high": 1.0, "up": True, "missing": FEW}
     said = {"mean squared error there": over, **(columns or {})}
-    if whole:
+    if whole and most > 1:  # else they are the same
         said["mean squared error of the drawing"] = _errors(drawings, whole, over)
     rows = [{"name": name, "by": {"model": key}} for key, name in called.items()]
     table = {"show": "table", "title": "At {position}", "columns": [*said], "rows": rows}
