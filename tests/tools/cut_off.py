@@ -13,7 +13,7 @@ _CUT = """(width) => {
   const found = [], hides = (one) => ["hidden", "clip"].includes(getComputedStyle(one).overflowX);
   const scrolls = (one) => ["auto", "scroll"].includes(getComputedStyle(one).overflowX);
   for (const one of document.querySelectorAll(".bd-content *")) {
-    if (one.closest("mjx-assistive-mml, svg svg *, .visually-hidden, .sr-only, [hidden]")) continue;
+    if (one.closest("mjx-assistive-mml, svg svg *, .vn-inline *, .visually-hidden, .sr-only, [hidden]")) continue;
     if (found.some(([before]) => before.contains(one))) continue;
     const at = one.getBoundingClientRect();
     if (!at.width || !at.height || getComputedStyle(one).position === "fixed") continue;
