@@ -16,7 +16,9 @@ _APART = re.compile(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</de
 _USUAL = re.compile(
     r"font-family: [^;\"]*'DejaVu Sans'[^;\"]*(?:; )?| transform=\"rotate\(-?0 [^)]*\)\""
 )
-_EXACT = re.compile(r"((?:scale|matrix)\([^)]*\)|\"data:[^\"]*\")")  # numbers that stay as they are
+_EXACT = re.compile(
+    r"((?:scale|matrix)\([^)]*\)|\"data:[^\"]*\"|>[^<]*<)"
+)  # numbers that stay as they are, as those of texts
 _LONG = re.compile(r"(-?\d+\.\d\d)\d+")
 _USED = re.compile(r"(?:url\(|href=\")#([\w.-]+)")
 _ID = re.compile(r' id="([\w.-]+)"')

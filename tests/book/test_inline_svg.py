@@ -26,6 +26,7 @@ def drawing() -> str:
     fig, (left, right) = plt.subplots(1, 2, num="drawing", clear=True)
     left.loglog([1, 10, 100], [1e-3, 1e-2, 1e-1], marker="o")
     left.set_title("a < b & c")
+    left.set_xlabel("0.00491 %")
     right.imshow(np.arange(6.0).reshape(2, 3))
     svg = in_place._picture(fig, sharp=True)[1]
     plt.close(fig)
@@ -41,6 +42,7 @@ def test_it_is_one_element_that_says_what_is_seen(svg):
     root = xml.fromstring(svg.replace("xlink:href", "href"))
     assert root.get("role") == "img" and root.get("aria-label") == 'A "curve" & more'
     assert "".join(root.itertext()).count("a < b & c") == 1
+    assert "0.00491 %" in "".join(root.itertext()), "numbers of texts stay as they are"
     assert "<?xml" not in svg and "<metadata" not in svg and "<style" not in svg
 
 
