@@ -26,7 +26,8 @@ from book.site import phones
 NAME = "in_place"
 """What papermill calls this engine."""
 HEAVIEST = 300_000
-"""Characters of a drawing; a figure of more, mostly of images or of very many points, is PNG."""
+"""Characters of a drawing; a figure of more, mostly of images or of very many points, is PNG. One with
+outlines of letters may have twice as many."""
 PHONE = "phone"
 """Under this name the metadata of a figure hold its drawing for phones."""
 STYLE: Any = {
@@ -104,19 +105,22 @@ class _TooHeavy(Exception):
 class _Light(StringIO):
     """Takes no heavy drawing."""
 
+    most = HEAVIEST
+
     def write(self, text: str) -> int:
         """Add to the drawing."""
-        if self.tell() + len(text) > HEAVIEST:
+        if self.tell() + len(text) > self.most:
             raise _TooHeavy
         return super().write(text)
 
 
-def _drawing(figure: Figure, shown: Any) -> str:
+def _drawing(figure: Figure, shown: Any, most: int) -> str:
     """What a figure shows there, as SVG; _TooHeavy where that is."""
     undated: Any = {"Date": None}  # the same bytes each time
     look: Any = {"facecolor": figure.get_facecolor(), "edgecolor": figure.get_edgecolor()}
     look |= {"dpi": figure.dpi, "bbox_inches": shown, "metadata": undated}
     with _Light() as svg:
+        svg.most = most
         figure.canvas.print_figure(svg, format="svg", **look)
         return svg.getvalue()
 
@@ -137,7 +141,7 @@ def _picture(figure: Figure, sharp: bool = False, alone: bool = False) -> tuple[
             shown: Any = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
             if sharp and (figure.axes or figure.lines):
                 with suppress(_TooHeavy):
-                    return None, _drawing(figure, shown)
+                    return None, _drawing(figure, shown, HEAVIEST * (2 if alone else 1))
             return print_figure(figure, base64=True, bbox_inches=shown), None
     finally:
         figure.set_layout_engine(engine)

@@ -16,9 +16,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import Collection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
+from matplotlib.lines import Line2D
 from matplotlib.offsetbox import VPacker
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import ScalarFormatter
 from matplotlib.transforms import Bbox
@@ -37,9 +40,39 @@ NARROWEST = 1.2
 """Inches of a panel."""
 PICTURE = 2.2
 """Inches of the height of an image at most."""
-MOST = 30
-"""Panels; a figure of more is a table of pictures."""
+MANY = 30
+"""Panels; a figure of more is a table of pictures, which may be small."""
+SMALL = 0.8
+"""Inches of a panel where there are `MANY`."""
+MOST = 100
+"""Panels; more would take too long to arrange."""
+HEAVY = 150_000
+"""Characters of marks and lines, by an estimate."""
+FINE = 130
+"""Points of a picture per inch, more than one to a CSS pixel."""
 SIDE = "outside lower center"
+
+PARTS = "its parts are figures of their own, which are to be seen beside each other"
+LONG = "its many panels of the same rows would be scrolled through for more than three screens"
+SENTENCES = "the sentences above its groups of rows are wider than a phone"
+MOVED = {
+    "appA-inferred": PARTS,
+    "appA-updates": PARTS,
+    "appB-adaptive": PARTS,
+    "appI-example": PARTS,
+    "appC-speed": LONG,
+    "beyond-init-saved": LONG,
+    "beyond-representation-codes": LONG,
+    "fig5-errors": LONG,
+    "FR4-vn-samples": LONG,
+    "readings-bodies-deciders": SENTENCES,
+    "readings-digits-deciders": SENTENCES,
+    "readings-signals-deciders": SENTENCES,
+    "readings-positions-overview": "names of rows and what stands beside them leave no room for marks",
+    "beyond-cont-example": "the entries of its legends are wider than its panels",
+    "FR2-plane": "a picture of so many curves would weigh more than a megabyte",
+}
+"""Figures of the book without a drawing for phones, and why it is better to move them sideways."""
 
 
 def rearrange(figure: Figure) -> bool:
@@ -53,11 +86,17 @@ def rearrange(figure: Figure) -> bool:
         warnings.simplefilter("ignore", UserWarning)
         figure.draw_without_rendering()  # texts know their size in pixels, not in points of a drawing
     before = _clashes(figure)
-    if figure.subfigs or not 0 < len(figure.axes) <= MOST or not _in_rows(figure):
+    if figure.subfigs or not 0 < len(figure.axes) <= MOST:
         return False
-    least = LEAST * 72 * (WIDTH + 0.2) / COLUMN
-    for text in figure.findobj(Text):
-        text.set_fontsize(max(text.get_fontsize(), least))
+    _enlarge(figure)
+    _cut(figure)
+    if len(figure.axes) > MANY:  # each column counts
+        for one in list(figure.axes):
+            if (told := vars(one).get("_colorbar_info")) and told["location"] == "right":
+                _bar_below(vars(one)["_colorbar"], told["parents"])
+    _enlarge(figure)
+    if not _in_rows(figure):
+        return False
     for axes in figure.axes:
         _legend_below(axes)
     if not _one_legend(figure):
@@ -80,7 +119,17 @@ def rearrange(figure: Figure) -> bool:
     if 0.1 < more < WIDTH / 3:
         figure.set_figwidth(WIDTH - more)
         _lay_out(figure)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        figure.draw_without_rendering()  # entries of new legends know their places only then
+    _lighten(figure)
     return _readable(figure, before)
+
+
+def _enlarge(figure: Figure) -> None:
+    least = LEAST * 72 * (WIDTH + 0.2) / COLUMN
+    for text in figure.findobj(Text):
+        text.set_fontsize(max(text.get_fontsize(), least))
 
 
 def _lay_out(figure: Figure) -> None:
@@ -88,6 +137,24 @@ def _lay_out(figure: Figure) -> None:
         with warnings.catch_warnings():  # where there is no room it is said by `_readable`
             warnings.simplefilter("ignore", UserWarning)
             engine.execute(figure)
+
+
+def _lighten(figure: Figure) -> None:
+    """Have very many marks and lines drawn as points of a picture; all else stays a drawing."""
+    parts: dict[Any, int] = {}
+    drawn: list[Any] = [part for axes in figure.axes for part in axes.get_children()]
+    for one in drawn:
+        if isinstance(one, Line2D):
+            parts[one] = 300 + len(np.asarray(one.get_xydata())) * (
+                70 if one.get_marker() != "None" else 20
+            )
+        elif isinstance(one, Collection):
+            outlines = sum(len(np.asarray(path.vertices)) for path in one.get_paths())
+            parts[one] = 110 * len(np.asarray(one.get_offsets())) + 20 * outlines
+    if sum(parts.values()) > HEAVY:
+        for one in parts:
+            one.set_rasterized(True)
+        figure.set_dpi(FINE)
 
 
 # --- Panels ---------------------------------------------------------------------------------------
@@ -190,13 +257,18 @@ def _columns(panels: Sequence[Axes], columns: int, wide: float) -> int:
         or (wide < 2.3 and not any(map(_named, shown)))
         or wide < 1.8
     )
-    most = int(WIDTH / (NARROWEST if all(map(_bare, shown)) else 2.1 if small else WIDTH))
+    least = NARROWEST if len(panels) <= MANY else SMALL
+    pictures = all(_bare(one) for one in shown if one.has_data() or len(panels) <= MANY)
+    most = int(WIDTH / (least if pictures else 2.1 if small else WIDTH))
     even = ceil(columns / ceil(columns / max(1, most)))  # no column stands alone below the others
     return min(columns, max(1, even))
 
 
 def _labelled(axes: Axes, lefts: Sequence[Axes]) -> None:
     """Give a panel that is now at the left the labels of the one that was there, if they share them."""
+    named = next((left for left in lefts if left.get_ylabel()), None)
+    if named is not None and _bare(axes) and _bare(named):
+        _name(axes, named)
     for left in lefts:
         shared = axes.get_shared_y_axes().joined(axes, left)
         if not shared and (axes.get_ylim() != left.get_ylim() or len(axes.get_yticks())):
@@ -204,13 +276,23 @@ def _labelled(axes: Axes, lefts: Sequence[Axes]) -> None:
         told: Any = left.yaxis.get_tick_params(which="major")
         if shared and told.get("labelleft", True):
             axes.tick_params(axis="y", labelleft=True)
+            for new, old in zip(axes.get_yticklabels(), left.get_yticklabels(), strict=False):
+                new.set_rotation(old.get_rotation())
         elif not shared and len(left.get_yticks()):
-            names = left.get_yticklabels()
+            names, limits = left.get_yticklabels(), axes.get_ylim()
             axes.set_yticks(left.get_yticks(), [text.get_text() for text in names])
+            axes.set_ylim(limits)
             axes.tick_params(axis="y", labelsize=names[0].get_fontsize())
         if left.get_ylabel() and not axes.get_ylabel():
-            axes.set_ylabel(left.get_ylabel(), size=left.yaxis.label.get_fontsize())
+            _name(axes, left)
         return
+
+
+def _name(axes: Axes, left: Axes) -> None:
+    """Give a panel the name of the row that another one has."""
+    old: Any = left.yaxis.label
+    look = {"rotation": old.get_rotation(), "ha": old.get_ha(), "va": old.get_va()}
+    axes.set_ylabel(old.get_text(), size=old.get_fontsize(), **look)
 
 
 def _titled(figure: Figure, at: dict[tuple[int, int], Axes]) -> None:
@@ -229,6 +311,139 @@ def _titled(figure: Figure, at: dict[tuple[int, int], Axes]) -> None:
                 one.set_xlabel(text, size=told[text].xaxis.label.get_fontsize())
     if whole is not None:
         whole.set_text("")
+
+
+# --- Tables in colours ----------------------------------------------------------------------------
+
+
+def _cut(figure: Figure) -> None:
+    """Cut the only panel, a table in colours with something written in its cells, into blocks of
+    columns with room for what is written, and set them below each other.
+    """
+    panels = [one for one in figure.axes if one.get_subplotspec() is not None]
+    if len(panels) != 1:
+        return
+    axes: Any = panels[0]
+    low, high = axes.get_xlim()
+    table: list[Any] = [*axes.images, *(c for c in axes.collections if isinstance(c, QuadMesh))]
+    inside = [one for one in axes.texts if low < one.get_position()[0] < high]
+    columns = sorted({float(one.get_position()[0]) for one in inside})
+    if len(table) != 1 or len(columns) < 6:
+        return
+    bottom, top = sorted(axes.get_ylim())
+    written = [one for one in inside if bottom < one.get_position()[1] < top]
+    need = 1.15 * max(one.get_window_extent().width for one in written) / figure.dpi
+    names = [t for t in [*axes.get_yticklabels(), *axes.texts] if t not in inside]
+    left = max(one.get_window_extent().width for one in names) / figure.dpi if names else 0.0
+    fit = max(2, int((WIDTH - 0.1 - min(left, 0.42 * WIDTH)) / need))
+    if fit >= len(columns):
+        return
+    steps = np.diff(columns)
+    edges = [low, *(columns[:-1] + steps / 2), high]
+    lines = [float(one.get_xdata()[0]) for one in axes.lines if _upright(one)]  # pyright: ignore
+    ends = {int(np.argmin(np.abs(np.subtract(edges, one)))) for one in lines} | {len(columns)}
+    cuts = [0]
+    while cuts[-1] < len(columns):
+        room = range(cuts[-1] + 1, min(cuts[-1] + fit, len(columns)) + 1)
+        cuts.append(max((one for one in room if one in ends), default=0))
+        if not cuts[-1]:  # families are too long: all blocks alike
+            count = ceil(len(columns) / fit)
+            cuts = [round(part * len(columns) / count) for part in range(count + 1)]
+            break
+    grid = GridSpec(len(cuts) - 1, 1, figure=figure)
+    share = max(edges[end] - edges[start] for start, end in pairwise(cuts)) / (high - low)
+    wide, tall = figure.get_size_inches()
+    figure.set_size_inches(wide * share, tall * (len(cuts) - 1))
+    blocks: list[Any] = [axes, *(figure.add_subplot(grid[n, 0]) for n in range(1, len(cuts) - 1))]
+    for block, (start, end) in zip(blocks[1:], list(pairwise(cuts))[1:], strict=True):
+        _copy(axes, block, table[0], edges[start], edges[end])
+    axes.set_subplotspec(grid[0, 0])
+    for one in inside:
+        if one.get_position()[0] > edges[cuts[1]]:
+            one.remove()
+    axes.set_xlim(low, edges[cuts[1]])
+    if bar := table[0].colorbar:
+        _bar_below(bar, blocks)
+        axes.set_subplotspec(grid[0, 0])
+
+
+def _bar_below(bar: Any, panels: Sequence[Axes]) -> None:
+    """Draw a bar of colours anew, below its panels."""
+    told = {"label": bar.ax.get_ylabel(), "extend": bar.extend, "ticks": bar.get_ticks()}
+    figure, table = bar.ax.figure, bar.mappable
+    bar.remove()
+    figure.colorbar(table, ax=panels, location="bottom", aspect=40, pad=0.01, **told)
+
+
+def _upright(line: Any) -> bool:
+    """Whether a line goes from the bottom to the top of its panel."""
+    x, y = line.get_data()
+    return len(x) == 2 and x[0] == x[1] and list(y) == [0, 1]
+
+
+def _copy(axes: Any, block: Any, table: Any, start: float, end: float) -> None:
+    """Draw the part of a table in colours from `start` to `end` in another panel."""
+    look = {"cmap": table.get_cmap(), "norm": table.norm}
+    if isinstance(table, QuadMesh):
+        corners: Any = table.get_coordinates()
+        block.pcolormesh(corners[..., 0], corners[..., 1], table.get_array(), **look)
+    else:
+        block.imshow(table.get_array(), extent=table.get_extent(), **look)
+    low = axes.get_xlim()[0]
+    for text in axes.texts:
+        x, y = text.get_position()
+        if x <= low or start < x < end:
+            new = block.text(x, y, text.get_text(), ha=text.get_ha(), va=text.get_va())  # pyright: ignore
+            new.update_from(text)
+            new.set(transform=block.transData, x=x + (start - low) * (x <= low), clip_path=None)
+            new.set_in_layout(text.get_in_layout())
+    for one in axes.patches:
+        if isinstance(one, Rectangle) and start <= one.get_x() < end:
+            where = one.get_xy(), one.get_width(), one.get_height()
+            new = Rectangle(*where)
+            new.update_from(one)
+            block.add_patch(new)
+            new.set(transform=block.transData, clip_path=None)
+    for one in axes.lines:
+        look = {"color": one.get_color(), "lw": one.get_linewidth(), "ls": one.get_linestyle()}
+        (x, _), (y, _) = one.get_data()
+        if not _upright(one):
+            block.axhline(y, **look)
+        elif start < x < end:
+            block.axvline(x, **look)
+    for one in axes.child_axes:
+        heads = zip(one.get_xticks(), one.get_xticklabels(), strict=True)
+        there = [(x, text.get_text()) for x, text in heads if start < x < end]
+        new = block.secondary_xaxis("top")
+        new.set_xticks([x for x, _ in there], [text for _, text in there])
+        new.tick_params(length=0)
+        _clear(new)
+    if axes.xaxis.get_ticks_position() == "top":
+        block.xaxis.tick_top()
+    for axis, old, span in (
+        (block.xaxis, axes.xaxis, (start, end)),
+        (block.yaxis, axes.yaxis, sorted(axes.get_ylim())),
+    ):
+        labels = old.get_ticklabels()
+        there = [
+            (at, one)
+            for at, one in zip(old.get_ticklocs(), labels, strict=True)
+            if span[0] < at < span[1]
+        ]
+        axis.set_ticks([at for at, _ in there], [one.get_text() for _, one in there])
+        for new, (_, one) in zip(axis.get_ticklabels(), there, strict=True):
+            new.set(rotation=one.get_rotation(), ha=one.get_ha(), fontsize=one.get_fontsize())
+            new.set_rotation_mode(one.get_rotation_mode())
+    block.tick_params(length=0)
+    block.set(xlim=(start, end), ylim=axes.get_ylim(), aspect=axes.get_aspect())
+    _clear(block)
+    if not axes.axison:
+        block.set_axis_off()
+
+
+def _clear(axes: Any) -> None:
+    for one in axes.spines.values():
+        one.set_visible(False)
 
 
 # --- Legends and long words -----------------------------------------------------------------------
@@ -310,11 +525,28 @@ def _wrap(figure: Figure) -> bool:
         names = axes.get_yticklabels()
         if any(one.get_window_extent().width > 0.42 * room and _breakable(one) for one in names):
             found |= _names(axes)
+        boxes = [(text, text.get_window_extent()) for text in axes.texts]
+        heads = sorted(boxes, key=lambda head: (round(head[1].y0), head[1].x0))
+        close = [
+            {one, other}
+            for (one, left), (other, right) in pairwise(heads)
+            if round(left.y0) == round(right.y0) and _over(left, right)
+        ]
+        for text in set().union(*close):
+            found |= _formula(text)
     for name in ("_suptitle", "_supxlabel"):
         text = getattr(figure, name, None)
         if text is not None:
             found |= _break(text, text.get_window_extent().width, room)
     return found
+
+
+def _formula(text: Text) -> bool:
+    """Break a formula after its sums or products; whether it has any."""
+    before = text.get_text()
+    sign = "+" if "+" in before else "*"
+    text.set_text(re.sub(rf"\{sign}(?=\S)", f"{sign}\n", before))
+    return text.get_text() != before
 
 
 def _names(axes: Axes) -> bool:
@@ -350,7 +582,13 @@ def _break(text: Text, length: float, room: float) -> bool:
     before = text.get_text()
     lines = before.splitlines()
     most = max(8, int(max(map(len, lines)) * room / length))
-    text.set_text("\n".join(part for one in lines for part in textwrap.wrap(one, most) or [""]))
+    text.set_text(
+        "\n".join(
+            part
+            for one in lines
+            for part in textwrap.wrap(one, most, break_long_words=False) or [""]
+        )
+    )
     return text.get_text() != before
 
 
@@ -426,15 +664,14 @@ def _clashes(figure: Figure) -> int:
 def _readable(figure: Figure, before: int) -> bool:
     """Whether no more labels cover each other than `before`, nothing is cut off and panels have room."""
     whole = figure.get_tightbbox()
-    narrow = min(_widths(figure.axes), default=0)
     small = whole.width <= WIDTH + 0.25 and figure.get_figheight() <= 1.2 * TALLEST
-    return small and narrow >= 0.8 and _clashes(figure) <= before + 1
+    return small and _wide(figure.axes) and _clashes(figure) <= before + 1
 
 
-def _widths(axes: Iterable[Axes]) -> list[float]:
-    """Inches of the panels."""
-    return [
-        one.get_window_extent().width / one.figure.dpi
-        for one in axes
-        if one.get_subplotspec() is not None and one.axison
-    ]
+def _wide(axes: Iterable[Axes]) -> bool:
+    """Whether all panels have room; images need less."""
+    panels = [one for one in axes if one.get_subplotspec() is not None and one.axison]
+    widths = [one.get_window_extent().width / one.figure.dpi for one in panels]
+    return all(
+        wide >= (0.6 if _bare(one) else 0.8) for wide, one in zip(widths, panels, strict=True)
+    )

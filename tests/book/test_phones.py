@@ -159,7 +159,60 @@ def test_long_titles_are_broken_and_long_names_turned():
     assert {one.get_rotation() for one in ax.get_xticklabels()} == {90}
 
 
-def test_what_cannot_be_read_so_is_not_drawn_so():
+def test_a_table_of_numbers_is_cut_into_blocks_with_the_names_of_all_rows():
+    """Blocks end where families do; frames, lines and numbers come with their columns."""
+    fig, ax = plt.subplots(figsize=(10, 4))
+    mesh = ax.pcolormesh(np.arange(36).reshape(3, 12))
+    for row, column in np.ndindex(3, 12):
+        ax.text(column + 0.5, row + 0.5, f"{column:04d}", ha="center", in_layout=False)
+    names = [f"column {n}" for n in range(12)]
+    ax.set_xticks(np.arange(12) + 0.5, names, rotation=60)
+    ax.set_yticks([0.5, 1.5, 2.5], [f"model {n} of a name" for n in range(3)])
+    ax.axvline(4)
+    ax.axvline(8)
+    ax.add_patch(plt.Rectangle((9, 1), 1, 1, fill=False))
+    fig.colorbar(mesh, label="error")
+    assert phones.rearrange(readable(fig))
+    *blocks, bar = fig.axes
+    assert [one.get_xlim() for one in blocks] == [(0, 4), (4, 8), (8, 12)]
+    shown = [text.get_text() for one in blocks for text in one.get_xticklabels()[-4:]]
+    assert shown[-8:] == names[4:] and bar.get_xlabel() == "error"
+    for number, one in enumerate(blocks):
+        assert [text.get_text()[:7] for text in one.get_yticklabels()] == [
+            f"model {n}" for n in range(3)
+        ]
+        told = {int(text.get_text()) for text in one.texts}
+        assert told == set(range(4 * number, 4 * number + 4)) and len(one.texts) == 12
+    assert len(blocks[2].patches) == 1 and not blocks[1].patches
+
+
+def test_very_many_lines_are_a_picture_and_their_labels_a_drawing():
+    fig, ax = plt.subplots(figsize=(9, 4))
+    for shift in range(300):
+        ax.plot(np.sin(np.arange(300) + shift))
+    ax.set_title("very many")
+    svg = in_place._for_phones(fig)[in_place.PHONE]
+    assert svg.count("<image") == 1 and "<!-- very many -->" in svg
+
+
+def test_formulas_that_run_into_each_other_are_broken():
+    fig, ax = plt.subplots(figsize=(10, 4))
+    for column in range(3):
+        ax.text(column, 0.5, "gauss(sin)*poly+exp", ha="center", fontsize=9)
+    ax.set(xlim=(-0.6, 2.6), ylim=(0, 1.2))
+    assert phones.rearrange(fig)
+    assert {text.get_text() for text in ax.texts} == {"gauss(sin)*poly+\nexp"}
+
+
+def test_a_figure_that_is_moved_sideways_says_why():
+    """Of those that have no drawing on the pages of the book."""
+    texts = [path.read_text(encoding="utf-8") for path in paths.CHAPTERS.glob("*/*.ipynb")]
+    for name, reason in phones.MOVED.items():
+        assert any(f'"name": "{name}"' in text for text in texts), name
+        assert len(reason.split()) > 3
+
+
+def test_what_cannot_be_read_so_is_not_drawn_so(monkeypatch):
     fig, ax = plt.subplots(figsize=(12, 6))
     for x in range(40):
         ax.text(x, 0.5, "0.12345")
@@ -173,6 +226,7 @@ def test_what_cannot_be_read_so_is_not_drawn_so():
     for part in fig.subfigures(1, 2):
         part.subplots()
     assert not phones.rearrange(fig)
+    monkeypatch.setattr(phones, "MOST", 30)
     fig, _ = plt.subplots(6, 6)
     assert len(fig.axes) > phones.MOST and not phones.rearrange(fig)
 
@@ -185,9 +239,10 @@ def test_it_is_the_same_after_the_figure_was_drawn():
     assert np.allclose(*places)
 
 
-def test_a_drawing_for_phones_comes_with_a_figure():
+def test_a_drawing_for_phones_comes_with_a_figure(monkeypatch):
     svg = in_place._for_phones(panels())[in_place.PHONE]
     assert svg.startswith("<?xml") and "<!-- panel 2 -->" in svg
+    monkeypatch.setattr(phones, "MOST", 30)
     assert in_place._for_phones(plt.subplots(6, 6)[0]) == {}
 
 
