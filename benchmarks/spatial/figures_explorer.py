@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from benchmarks.spatial.drawings import STEPS
 from data_gen import bumps
 from vnlib.plots.statistics import median, over_seeds
 
@@ -20,6 +19,7 @@ LOW, HIGH = 1e-8, 1e-1  # errors beyond have the colours of the ends
 SIDES = {"left": "first model", "right": "second model"}
 CALLED = {key: f"{{{key}}}" for key in SIDES}
 HOW = "Move over a map and click to stay, use the sliders, or the arrow keys with a map in focus."
+CLOSE = 0.01  # r.m.s. of brightness by which a run that is made again may differ
 SHOWN = 0.02  # steps of drawings on a page, which has to stay light
 FEW = "Of this network drawings are stored at the dots alone."
 
@@ -78,7 +78,7 @@ def again(results: xr.Dataset, drawings: xr.Dataset | None) -> list[str]:
         if model in results["model"] and int(one["drawn_seed"].max()) in results["seed"]:
             stored = results["mse"].sel(model=model, seed=int(one["drawn_seed"].max()))
             apart = np.abs(np.sqrt(one["drawing_mse"]) - np.sqrt(stored))
-            found += [model] * bool((apart < 1 / STEPS).all())
+            found += [model] * bool((apart < CLOSE).all())
     return found
 
 
@@ -97,7 +97,8 @@ def drawn(
     few = samples.rename(sample="position")
     if drawings is None or not whole:
         return few, []
-    every = _numbered(drawings["drawing"]).sel(model=whole).astype("float32") / STEPS
+    step = float(drawings["drawing"].attrs["units"])
+    every = _numbered(drawings["drawing"]).sel(model=whole).astype("float32") * step
     every = (every / SHOWN).round() * SHOWN
     every = every.drop_vars(("label", "group", "depth"), errors="ignore")
     if any(every.sizes[dim] < size for dim, size in few.sizes.items()):
@@ -218,7 +219,7 @@ def _whose(results: xr.Dataset, whole: list[str], complete: bool, *words: str) -
         return f"Drawings are of {whose}, at the dots alone."
     made = (
         f"Drawings, in steps of {SHOWN}, are of one network of a model, of {whose}, trained again: at "
-        f"every position its r.m.s. error is the stored one to within {1 / STEPS}."
+        f"every position its r.m.s. error is the stored one to within {CLOSE}."
     )
     if complete:
         return made

@@ -25,7 +25,7 @@ UNCLEAN = {
     "FR1_failure.readouts": 16,
     "FR2_manifold": 196,
     "FR2_manifold.untrained": 46,
-    "J_cost": 2,
+    "J_cost": 1,
     "J_cost.runs": 5,
     "J_cost.scaling": 20,
     "beyond_initialiser": 20,
