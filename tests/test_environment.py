@@ -37,12 +37,14 @@ CONDA = {
 BROUGHT = {
     "bs4",
     "docutils",
+    "fontTools",
     "joblib",
     "jsonschema",
     "jupyter_client",
+    "mdit_py_plugins",
     "packaging",
     "sphinx",
-}  # by jupyter-book, nbconvert, ipykernel, pytest and scikit-learn, for tests
+}  # by jupyter-book, matplotlib, nbconvert, ipykernel, pytest and scikit-learn, for tests
 # Commands, and what others load: Sphinx, Jupyter, pytest.
 NOT_IMPORTED = {
     "sphinxcontrib-bibtex",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from html import escape
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup, escape
 
 from book.site import effects, statements
 from vnlib.book import chapter, html, paths
@@ -115,11 +115,9 @@ def matrix(papers: Mapping[str, Sequence[Mapping]], found: Mapping) -> str:
     return _part("matrix", papers=papers, statements=_by_claim(found), pale=pale)
 
 
-def indexed(text: str) -> Markup:
-    """A text with symbols such as F_A and d_head as readers know them, with an index."""
-    return Markup(
-        re.sub(r"\b([A-Za-z])_([A-Za-z]+)\b", r"<i>\1</i><sub>\2</sub>", str(escape(text)))
-    )
+def indexed(text: str) -> str:
+    """HTML of a text with symbols such as F_A and d_head as readers know them, with an index."""
+    return re.sub(r"\b([A-Za-z])_([A-Za-z]+)\b", r"<i>\1</i><sub>\2</sub>", escape(text))
 
 
 def filters(papers: Mapping[str, Sequence[Mapping]], found: Mapping) -> str:

@@ -74,7 +74,8 @@ def test_plain_papermill_works_from_any_folder(by_papermill):
     assert ds.attrs["profile"] == "smoke" and ds.attrs["chapter"] == "fig2_spatial"
     assert np.isfinite(ds["mse_ood"]).all()
     assert f"Results: {result}" in printed(by_papermill / "out.ipynb")
-    assert {path.name for path in result.parent.iterdir()} == {"fig2_spatial.nc"}, "no leftovers"
+    files = {path.name for path in result.parent.iterdir()}
+    assert files == {"fig2_spatial.nc", "fig2_spatial.drawings.nc"}, "no leftovers"
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def test_no_label_has_less_than_nine_pixels_on_a_page(width, monkeypatch):
 def test_exponents_have_seven(width):
     figure = small(width)
     figure.axes[0].set(xlim=(1e-4, 1), xlabel="$x^2$")
-    drawing = in_place._picture(readable(figure), sharp=True)[1]
+    drawing = in_place._picture(readable(figure), sharp=True, alone=True)[1]
     whole = float(re.search(r'viewBox="0 0 ([\d.]+)', drawing)[1]) * 96 / 72
     shown = sizes(drawing, min(whole, COLUMN))
     powers = [size for text, size in shown.items() if "$" in text]
