@@ -19,6 +19,7 @@ _USUAL = re.compile(
 _EXACT = re.compile(
     r"((?:scale|matrix)\([^)]*\)|\"data:[^\"]*\"|>[^<]*<)"
 )  # numbers that stay as they are, as those of texts
+_PIECES = re.compile(r"(?<=[>])\s+(?=</?tspan|</text)")  # of a label: its words are found whole
 _LONG = re.compile(r"(-?\d+\.\d\d)\d+")
 _USED = re.compile(r"(?:url\(|href=\")#([\w.-]+)")
 _ID = re.compile(r' id="([\w.-]+)"')
@@ -47,7 +48,7 @@ def inlined(drawing: str, name: str, alt: str) -> str:
     drawing = _USED.sub(lambda found: found[0].replace("#", f"#{prefix}-"), _ID.sub(known, drawing))
     parts = _EXACT.split(_USUAL.sub("", drawing))
     parts[::2] = [_LONG.sub(r"\1", part) for part in parts[::2]]
-    drawing = re.sub(r"\s*\n\s*", "\n", "".join(parts)).replace(' style=""', "")
+    drawing = re.sub(r"\s*\n\s*", "\n", _PIECES.sub("", "".join(parts))).replace(' style=""', "")
     wide, high = (f"{float(one) * 4 / 3:.0f}" for one in size.groups()) if size else ("", "")
     shown = (
         f'class="vn-inline" role="img" aria-label="{escape(alt)}" width="{wide}" height="{high}"'

@@ -191,7 +191,9 @@ document.addEventListener("DOMContentLoaded", () => {
     box.classList.toggle("vn-beside", beside - box.scrollLeft > 2);
     box.classList.toggle("vn-below", below - box.scrollTop > 2);
     const press = presses.get(box);
-    if (press) press.hidden = !box.matches(".vn-whole") && below <= 2;
+    if (!press) return;
+    press.hidden = !box.matches(".vn-whole") && below <= 2;
+    press.say(); // parts may have come or gone
   }
   for (const box of boxes) {
     box.addEventListener("scroll", () => cut(box), { passive: true });
@@ -200,10 +202,12 @@ document.addEventListener("DOMContentLoaded", () => {
     const press = Object.assign(document.createElement("button"), { type: "button", className: "vn-larger vn-rows", hidden: true });
     const say = () => {
       const open = box.matches(".vn-whole");
-      press.textContent = open ? "Show fewer rows" : `Show all ${rows} rows`;
+      const all = box.querySelectorAll("table").length > 1 ? "all rows and columns" : `all ${rows} rows`;
+      press.textContent = open ? "Show fewer rows" : `Show ${all}`;
       press.setAttribute("aria-expanded", open);
       press.setAttribute("aria-label", `${press.textContent}: ${box.getAttribute("aria-label") ?? "table"}`);
     };
+    press.say = say;
     press.addEventListener("click", () => {
       box.classList.toggle("vn-whole");
       box.scrollTop = 0;

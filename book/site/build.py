@@ -32,6 +32,7 @@ from book.site import (
     machines,
     own_data,
     page_size,
+    phones,
     processes,
     reference,
     repository_url,
@@ -425,7 +426,8 @@ def _save_pictures(cell: nbformat.NotebookNode, label: str | None, shown: Collec
     for output in cell.outputs:
         data = output.get("data", {})
         for told in output.get("metadata", {}).values():
-            if label and (drawn := told.pop(in_place.PHONE, None)):
+            drawn = told.pop(in_place.PHONE, None)
+            if drawn and label and label not in phones.MOVED:
                 (EXTRA / "figures").mkdir(parents=True, exist_ok=True)
                 file = EXTRA / "figures" / f"{label.lower()}.phone.svg"  # as pages name the figure
                 file.write_text(drawn, encoding="utf-8")

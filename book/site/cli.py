@@ -159,7 +159,7 @@ def build(profile: str, results_dir: Path, jobs: int | None, quiet: bool, **opti
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from book.site import build as book
 
-    jobs = jobs or os.cpu_count() or 1
+    jobs = jobs or max(2, os.cpu_count() or 1)  # one draws no figures for phones
     html = book.build(profile, results_dir, jobs=jobs, progress=not quiet, **options)
     click.echo(f"Open {paths.shown(html / 'index.html')}")
 

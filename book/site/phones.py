@@ -55,6 +55,7 @@ SIDE = "outside lower center"
 PARTS = "its parts are figures of their own, which are to be seen beside each other"
 LONG = "its many panels of the same rows would be scrolled through for more than three screens"
 SENTENCES = "the sentences above its groups of rows are wider than a phone"
+ORDER = "panels below each other would lose their order, or the names that they share"
 MOVED = {
     "appA-inferred": PARTS,
     "appA-updates": PARTS,
@@ -70,6 +71,18 @@ MOVED = {
     "readings-signals-deciders": SENTENCES,
     "readings-positions-overview": "names of rows and what stands beside them leave no room for marks",
     "beyond-cont-example": "the entries of its legends are wider than its panels",
+    "fig1-pieces": ORDER,
+    "fig1-superposition": ORDER,
+    "fig1-library": ORDER,
+    "summary-digits": ORDER,
+    "FR5-errors": ORDER,
+    "best-bodies-fields": ORDER,
+    "best-digits-rate": ORDER,
+    "beyond-cont-end": ORDER,
+    "beyond-cont-overlaps": ORDER,
+    "beyond-kernel-errors": ORDER,
+    "appE-beyond": ORDER,
+    "appD-upkeep": ORDER,
     "FR2-plane": "a picture of so many curves would weigh more than a megabyte",
 }
 """Figures of the book without a drawing for phones, and why it is better to move them sideways."""

@@ -42,6 +42,8 @@ def test_it_is_one_element_that_says_what_is_seen(svg):
     root = xml.fromstring(svg.replace("xlink:href", "href"))
     assert root.get("role") == "img" and root.get("aria-label") == 'A "curve" & more'
     assert "".join(root.itertext()).count("a < b & c") == 1
+    labels = ["".join(one.itertext()) for one in root.iter() if one.tag.endswith("}text")]
+    assert {"10−3", "10−1"} <= set(labels), "powers are found, too"
     assert "0.00491 %" in "".join(root.itertext()), "numbers of texts stay as they are"
     assert "<?xml" not in svg and "<metadata" not in svg and "<style" not in svg
 
