@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from benchmarks.spatial import figures as spatial
-from book.site import in_place, phones
+from book.site import in_place, phone_labels, phones
 from vnlib.book import paths
 from vnlib.plots.style import IN_ROWS, readable, use_style
 
@@ -147,7 +147,7 @@ def test_legends_of_two_panels_become_one():
     assert [one.get_text() for one in legend.get_texts()] == ["one", "two"]
     fig.draw_without_rendering()
     one, two = (text.get_window_extent() for text in legend.get_texts())
-    assert not phones._over(one, two)
+    assert not phone_labels.over(one, two)
 
 
 def test_long_titles_are_broken_and_long_names_turned():
