@@ -16,6 +16,7 @@ from chapters.FR2_manifold.claims import (
     have_learned,
     middle,
 )
+from chapters.FR2_manifold.figures import kinds
 from vnlib.book.evidence import SETTLED
 from vnlib.plots.frames import in_groups
 from vnlib.plots.statistics import short, texts
@@ -23,8 +24,10 @@ from vnlib.plots.tables import Table, spreads
 
 
 def _listed(results: xr.Dataset) -> list[str]:
-    groups = ("reference", "cnn", "mlp", "longer", "vn")
-    return [model for group in groups for model in in_groups(results, group)]
+    """Group by group, CNNs and MLPs from the shallowest to the deepest."""
+    networks = [model for models in kinds(results).values() for model in models]
+    references, longer, vn = (in_groups(results, g) for g in ("reference", "longer", "vn"))
+    return [*references, *networks, *longer, *vn]
 
 
 def models(results: xr.Dataset) -> Table:

@@ -85,7 +85,7 @@ def fields(results: xr.Dataset) -> Figure:
             image.set(cmap="viridis", clim=(0, top))
             _arrows(ax, field)
         bar = fig.colorbar(image, ax=line[:2], shrink=0.75, pad=0.02)
-        bar.set_label("acceleration", fontsize=8)
+        bar.set_label("[box/s²]", fontsize=8)
         for ax, model in zip(line[2:], models, strict=True):
             left = _size(law_of["told"].sel(model=model) - true).clip(1e-5)
             title = f"error of\n{PICTURED[model]}" if law == one["between"].values[0] else ""
