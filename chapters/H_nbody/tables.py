@@ -44,8 +44,8 @@ def summary_table(shared: xr.Dataset) -> Table:
     one = shared.sel(model=in_order(shared, ("vn", "printed")))
     moved = 10 ** growth(plane(one))
     columns = {
-        "errors, three bodies over five: ID": moved["id"],
-        "mixtures": moved["ood"],
+        "ID error, three bodies over five": moved["id"],
+        "mixtures, three over five": moved["ood"],
         "drift at the end [box²]": drift(one).isel(step=-1).median("panel"),
     }
     return Table(spreads(columns, "model"), name="models of the paper")
