@@ -135,6 +135,9 @@ def feedback(results: xr.Dataset) -> Figure:
     for ax, model in zip(axes[0], models, strict=True):
         ax.set_title(label(results, model))
     for ax in axes[-1]:
+        ax.set_xticks(
+            range(len(order)), [*order[:-1], f"\n{order[-1]}"]
+        )  # beside "split" there is no room
         ax.set_xlabel("feedback β; variants at the default β")
     marks = {"marker": "o", "ls": ""}
     handles = [Line2D([], [], color=color, label=name, **marks) for name, color in looks.items()]

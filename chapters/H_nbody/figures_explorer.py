@@ -11,7 +11,7 @@ from benchmarks.baselines.longer import once
 from chapters.H_nbody.figures_looks import CAP, DT, EDGE, drawn, title
 from chapters.H_nbody.figures_paths import choose, seen_seed
 from vnlib.plots.frames import label, some
-from vnlib.plots.statistics import over_seeds
+from vnlib.plots.statistics import confidence, over_seeds, percent
 
 SIDES = {"left": "first model", "right": "second model"}
 FIRST = {"left": "vn_token_3", "right": "gnn"}
@@ -38,13 +38,14 @@ def explorer(results: xr.Dataset, truth: xr.Dataset) -> dict[str, Any]:
     ends = results["drift"].sel(model=models, panel=scenes).isel(step=-1).rename(panel="scene")
     ends = over_seeds(ends.fillna(np.inf).median("start").clip(max=CAP))
     names = [label(results, m) for m in models]
+    level = percent(confidence(results.sizes["seed"]))
     panel = {"show": "paths", "high": SHOWN, "box": EDGE, "unit": "[box]", "until": "step"}
     return {
         "title": "Let bodies follow two models",
         "note": "Colours: bodies; dashed: the box, of side 5. Paths and their distance from the truth are of "
         "the first seed, positions with eight bits; a body is lost where its numbers stop being finite. The "
         f"true paths are computed anew, by the laws. At the end: median over {len(starts)} first states, then "
-        f"over n seeds [95 % interval, of up to five seeds their range], at most {CAP:g} box².",
+        f"over n seeds [{level} interval], at most {CAP:g} box².",
         "choices": [
             *(
                 {"key": key, "label": said, "values": models, "names": names, "as": "list"}

@@ -26,6 +26,6 @@ def test_the_figure_of_feedback_has_a_column_per_reading(results):
     axes = figures.feedback(results).axes
     assert [ax.get_title() for ax in axes[:3]] == ["LITERAL", "GATED", "TOKEN"] and len(axes) == 6
     ticks = [text.get_text() for text in axes[-1].get_xticklabels()]
-    assert ticks == ["0", "0.02", "0.3", "split", "inverted"]
+    assert [one.strip() for one in ticks] == ["0", "0.02", "0.3", "split", "inverted"]
     heights = np.concatenate([points.get_offsets()[:, 1] for points in axes[-1].collections])
     assert sorted(set(heights.round(6))) == [0.1, 1.0]
