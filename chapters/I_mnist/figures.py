@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 
 from benchmarks.baselines.figures import of_models
 from vnlib.plots.frames import label, long_frame
+from vnlib.plots.statistics import median
 from vnlib.plots.style import look
 
 DEFAULT, CAPPED = "vn_3", "vn_3_top24"
@@ -84,15 +85,18 @@ def usage(results: xr.Dataset) -> Figure:
     models = networks(results)
     fig, axes = plt.subplots(1, results.sizes["layer"], figsize=(10.5, 3.6), squeeze=False)
     for ax, layer in zip(axes[0], results["layer"].values, strict=True):
-        for model in models:
-            values = results["usage"].sel(set="id", layer=layer, model=model)
-            seed_lines(
-                ax, _by_share(values), "share", look(label(results, model))[0], lw=1, alpha=0.7
-            )
+        for number, model in enumerate(models):
+            values = _by_share(results["usage"].sel(set="id", layer=layer, model=model))
+            color, marker = look(label(results, model))
+            seed_lines(ax, values, "share", color, lw=1, alpha=0.7)
+            if values.sizes["atom"]:  # marks side by side tell apart what lies on each other
+                at = np.linspace(0.07, 0.72, 3) + 0.04 * number
+                marked = median(values).swap_dims(atom="share").sel(share=at, method="nearest")
+                ax.plot(marked["share"], marked, color=color, marker=marker, ls="", ms=5)
         ax.set(title=f"layer {layer}", xlabel="atoms, by use [share of all]", xlim=(0, 1))
         ax.set_ylim(0, None)
     axes[0, 0].set_ylabel("share of digits that use it")
-    handles = of_models(results, models, ls="-", marker="")
+    handles = model_entries(results, models)
     fig.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=9)
     return fig
 

@@ -1,4 +1,4 @@
-"""The example of Fig. 5: a digit as training shows it, and digits as it never did, as four models draw
+"""The example of Fig. 5: a digit as training shows it, and digits as it never did, as three models draw
 them.
 """
 
@@ -19,7 +19,7 @@ SETS = {
     "add2": "a sum\nof two",
     "sub2": "a difference\nof two",
     "max5": "the maximum\nof five",
-    "occlude1": "covered",
+    "occlude1": "a block\nof full ink",
 }
 MODELS = ("vn_1", "ae", "dct")
 

@@ -25,7 +25,6 @@ from chapters.fig5_mnist.figures import (
     logarithmic,
     main_models,
     model_entries,
-    number,
     power,
     present_models,
     rows_by_set,
@@ -35,7 +34,7 @@ from chapters.fig5_mnist.figures import (
 )
 from chapters.fig5_mnist.names import said
 from vnlib.plots.frames import empty, if_computed, label, long_frame
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, short
 from vnlib.plots.style import DIVERGING, image_axes
 
 SOME = {
@@ -78,7 +77,7 @@ def samples(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     down = np.arange(len(grid)) * (height + NOTE)
     for (row, column), mse in np.ndenumerate(np.square(drawn - truth).mean((2, 3))):
         at = down[row + 1] + height + NOTE / 2
-        ax.text(across[column], at, number(1e3 * mse), ha="center", va="center", fontsize=8)
+        ax.text(across[column], at, short(1e3 * mse), ha="center", va="center", fontsize=8)
     image_axes(ax)
     ax.set_xticks(
         across, list(map(said, sets)), fontsize=9, rotation=45, ha="left", rotation_mode="anchor"
@@ -134,7 +133,7 @@ def training_path(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     handles = [
         Line2D([], [], color=styles[ae][0], marker=".", label=f"{label(results, ae)}, in training"),
         *of_models(results, [ae, vn]),
-        plt.Rectangle((0, 0), 1, 1, color="0.85", label="ID error within 5 % of its median"),
+        plt.Rectangle((0, 0), 1, 1, color="0.85", label="ID error within 5 % of VN-1L's"),
     ]
     fig.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)
     return fig

@@ -81,6 +81,9 @@ def motions(ds: xr.Dataset, *, samples: int = 3) -> plt.Figure:
         starts + (side - 1) / 2,
         ["before", "after", "signal"] * (len(starts) // len(FRAMES)),
         fontsize=9,
+        rotation=45,  # narrow columns on phones
+        ha="left",
+        rotation_mode="anchor",
     )
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     for start in starts[len(FRAMES) :: len(FRAMES)]:

@@ -183,7 +183,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
             "ratio-least": ratio.isel(set=0),
             "ratio-most": ratio.isel(set=-1),
             "ratio-second": ratio.isel(set=-2),
-            "lower": " and ".join(label(results, m) for m in controls if less.sel(model=m)),
+            "lower": " and ".join(f"“{label(results, m)}”" for m in controls if less.sel(model=m)),
             "sets": ahead(sides(1 / ratios.sel(model=ae))),
             "deep-sets": _ahead_of(ratios, f"{start}vn_3", ae),
             "dct-sets": _ahead_of(ratios, f"{start}dct", MATCHED[benchmark][0]),

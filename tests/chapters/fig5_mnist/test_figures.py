@@ -89,7 +89,7 @@ def test_samples_are_scaled_set_by_set_and_tell_their_errors(fig5_results):
     figure = parts.samples(fig5_results)
     mosaic = figure.axes[0].images[0].get_array()
     assert np.nanmax(mosaic) == 1 and np.nanmin(mosaic) == pytest.approx(0.9)
-    assert {text.get_text() for text in figure.axes[0].texts} == {"10.00"}
+    assert {text.get_text() for text in figure.axes[0].texts} == {"10"}
     plt.close(figure)
 
 

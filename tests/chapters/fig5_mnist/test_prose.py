@@ -58,15 +58,23 @@ def test_every_set_but_that_of_single_digits(shipped):
 
 def test_searching_helps_and_beats_vn_on_motions_only(shipped, found):
     assert number(found["fig5-motions-searched-ood-m-ae"]) == pytest.approx(0.5, abs=0.05), "halves"
-    over = {}
+    over, every = {}, {}
     for benchmark, ae in (("digits", "ae"), ("motions", "m_ae")):
         own = tables.over_vn(shipped, benchmark).sel(model=ae)
         both = (
             errors_of(shipped, benchmark, reading=one).sel(model=ae) for one in ("searched", "own")
         )
         searched = next(both) / next(both)
+        every[benchmark] = median(own * searched.sel(set=own["set"]))
+        left = median(searched.sel(set=own["set"]))
         over[benchmark] = float(median((own * searched.sel(set=own["set"])).median("set")))
+        if benchmark == "digits":
+            assert float(left.sel(set="sub2")) == pytest.approx(1 / 6, abs=0.01), "a sixth"
+            assert float(left.drop_sel(set="sub2").min()) > 0.74, "about a quarter at most"
     assert over["digits"] > 1 > over["motions"]
+    assert (every["motions"] < 1).all(), "in every set"
+    images = tables.better_images(shipped, "motions").drop_sel(set="single")
+    assert int((images < 0.5).sum()) == 2, "more error on most images of two sets"
 
 
 def test_more_units_draw_single_images_better_than_a_vn(shipped):

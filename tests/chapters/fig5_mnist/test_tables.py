@@ -86,7 +86,7 @@ def test_numbers_follow_from_the_errors(fig5_results):
     found = tables.numbers(fig5_results)
     assert found["fig5-digits-id-vn-1"] == "5.0" and found["fig5-motions-growth-m-ae"] == "4.0"
     assert found["fig5-digits-ratio-second"] == "2.0" and found["fig5-digits-ratio-most"] == "20"
-    assert found["fig5-digits-lower"] == "DCT" and found["fig5-motions-lower"] == ""
+    assert found["fig5-digits-lower"] == "“DCT”" and found["fig5-motions-lower"] == ""
     assert found["fig5-growth-m-ae-RTS-x3"] == "4.0"
     # A line from 2 to 1 in ten checks, the ninth and tenth of which are at 0.81 and 1 of an
     # autoencoder's updates, and at 0.9 and 1 of a Vector Network's.
