@@ -138,9 +138,9 @@ def learning(results: xr.Dataset) -> plt.Figure:
     curves = results[["curve_step", "curve_val", "curve_ood"]].sel(model=models)
     for ax, diet in zip(axes, diets, strict=True):
         sets_along_training(ax)
-        for model in models:
+        for model, color in zip(models, (look(label(results, "cnn"))[0], "0.1"), strict=False):
             one, name = curves.sel(model=model, diet=diet), label(results, model)
-            along_training(ax, one, color=look(name)[0], name=name)
+            along_training(ax, one, color=color, name=name)
         ax.axhline(zero_baseline(results, models[0]), **ZERO, label="zero baseline")
         ax.set(title=diet.replace("+", " + "), ylabel="")
     axes[0].set_ylabel("mean squared error")

@@ -99,22 +99,15 @@ def tuning(results: xr.Dataset) -> plt.Figure:
 @if_computed
 def units(results: xr.Dataset, diets: Sequence[str] = (STRIPES, FEW)) -> plt.Figure:
     """Maps of some units of every ReLU layer over the plane of positions, each scaled by its
-    largest value.
+    largest value: one row per diet and layer.
     """
-    layers, n = hidden(results), results.sizes["neuron"]
-    widths = ([1.0] * n + [0.3]) * len(diets)  # a gap after each diet
-    size = (0.7 * sum(widths) + 0.8, 0.76 * len(layers))
-    fig, axes = plt.subplots(len(layers), len(widths), figsize=size, width_ratios=widths)
-    for row, layer in zip(axes, layers, strict=True):
-        for column, ax in enumerate(row):
-            group, neuron = divmod(column, n + 1)
-            if neuron == n:
-                ax.set_visible(False)
-                continue
-            maps = results["unit"].sel(model="cnn", diet=diets[group], layer=layer)
-            title = DIETS[diets[group]][0] if layer == layers[0] and neuron == n // 2 else ""
-            picture = maps.isel(seed=0, neuron=neuron).values
-            image_axes(ax, title).imshow(picture, origin="lower", vmin=0, vmax=1)
-        name = layer.replace("layer", "layer ")
-        row[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=9)
+    rows = [(diet, layer) for diet in diets for layer in hidden(results)]
+    size = (0.95 * results.sizes["neuron"] + 1.6, 0.95 * len(rows))
+    fig, axes = plt.subplots(len(rows), results.sizes["neuron"], figsize=size)
+    for line, (diet, layer) in zip(axes, rows, strict=True):
+        maps = results["unit"].sel(model="cnn", diet=diet, layer=layer).isel(seed=0)
+        for ax, picture in zip(line, maps.transpose("neuron", ...).values, strict=True):
+            image_axes(ax).imshow(picture, origin="lower", vmin=0, vmax=1)
+        name = f"{DIETS[diet][0].replace(' and ', chr(10) + 'and ')}\n{layer.replace('r', 'r ')}"
+        line[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=9)
     return fig

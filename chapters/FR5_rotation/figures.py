@@ -18,10 +18,10 @@ from vnlib.plots.style import PALETTE, image_axes, look
 
 MODELS = ("cnn", "cnn_4", "cnn_8", "mlp")
 EXPLANATIONS = {
-    "rest_blend": ("best blend of the edge images", PALETTE[3], ""),
-    "rest_rotation": ("nearest rotation in the gap", PALETTE[0], ""),
-    "rest_truth": ("true image", PALETTE[2], ""),
-    "rest_null": ("best blend of two images a quarter turn away", PALETTE[7], (4, 2)),
+    "rest_blend": ("best blend of the edge images", "0.1", ""),
+    "rest_rotation": ("nearest rotation in the gap", "0.1", (4, 2)),
+    "rest_truth": ("true image", "0.6", ""),
+    "rest_null": ("best blend of two images a quarter turn away", "0.6", (4, 2)),
     "rest_mean": ("mean training image", "0.4", (1, 1)),
 }
 LAYERS = {

@@ -196,6 +196,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
             ends = extremes(codes[measure].sel(model=of_benchmark(results, name, (kind,))))
             words = texts("", ends, "{:.2f}".format).values()
             found[f"{name}-{kind}-{measure}"] = " to ".join(dict.fromkeys(words))
+            found[f"{name}-{kind}-{measure}-most"] = ends["most"]
         both, error = medians(results, name), codes["error_unseen"]
         found[f"{name}-least"] = error.sel(model=both["error_unseen"].idxmin())
         found[f"{name}-nearest"] = error.sel(model=nearest(both))
