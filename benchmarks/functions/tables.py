@@ -15,7 +15,7 @@ from benchmarks.baselines.paired import lowest
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, SETS, THUMB, UNLEARNED, VN
 from benchmarks.functions.protocols import NAMES, PRINTED, by_protocol, five_rounds
 from vnlib.plots.frames import in_groups, label
-from vnlib.plots.statistics import ahead, median, sides, texts
+from vnlib.plots.statistics import ahead, confidence, median, percent, sides, texts
 from vnlib.plots.tables import Table, spreads
 
 GROUPS = {
@@ -188,5 +188,6 @@ def counts(results: xr.Dataset, page: str) -> dict[str, str]:
         for key, ours in (("margin", "mask_aware"), ("rounds-margin", "zero_filled"))
     }
     ratios = margin | {"zero": zero}
-    leaders = {"first": {name: label(results, first.sel(set=name).item()) for name in SETS}}
-    return texts(page, numbers, "{:.0f}".format) | texts(page, ratios) | texts(page, leaders)
+    said = {"first": {name: label(results, first.sel(set=name).item()) for name in SETS}}
+    said["level"] = percent(confidence(results.sizes["seed"]))
+    return texts(page, numbers, "{:.0f}".format) | texts(page, ratios) | texts(page, said)

@@ -65,7 +65,6 @@ CONTENT = {
 PLOTS = {"cells", "curve", "paths"}  # drawn by Observable Plot
 DRAWINGS = ".drawings.nc"  # in the place of ".nc"
 MISSING = "Not stored here."
-MARKS = dict(zip("osD^v<>PX*pdhH8", "●■◆▲▼◀▶✚✖★⬟♦⬢⬣⯃", strict=True))  # in words
 LEVELS = 254  # of eight bits, whose 0 is kept for what is missing
 COLOURS = {
     name: (mpl.colormaps[name](np.arange(256))[:, :3] * 255).round().astype(np.uint8)
@@ -213,12 +212,11 @@ def page(chapter: str, told: Mapping[str, Any], up: str) -> str:
 
 
 def _looks(choice: Mapping[str, Any], views: Sequence[Mapping[str, Any]]) -> dict[str, list]:
-    """The colours and marks of what is chosen, where a line or a row has those of its model."""
+    """The colours of what is chosen, where a line or a row has that of its model."""
     parts = [one for view in views for one in (*view.get("series", ()), *view.get("rows", ()))]
     if choice["key"] not in {one.get("hue") for one in parts}:
         return {}
-    looks = map(look, choice["names"])
-    return {"looks": [[hue, MARKS.get(marker, "●")] for hue, marker in looks]}
+    return {"looks": [look(name)[0] for name in choice["names"]]}
 
 
 def _json(block: object) -> str:

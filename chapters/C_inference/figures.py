@@ -413,7 +413,7 @@ def penalties(r: xr.Dataset) -> plt.Figure:
     )
     axes[0].set_yticklabels([PENALTIES.get(name, name) for name in order])
     axes[1].set(xscale="log", xlabel="time (ms per sample)")
-    axes[0].legend(fontsize=8)
+    fig.legend(loc="outside upper center", ncols=2, fontsize=8)
     for ax in axes:
         ax.grid(axis="y", color="0.93")
     return fig

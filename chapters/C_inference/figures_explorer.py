@@ -7,7 +7,7 @@ from typing import Any
 import xarray as xr
 
 from chapters.C_inference.figures import SOLVERS
-from vnlib.plots.statistics import over_seeds
+from vnlib.plots.statistics import confidence, over_seeds, percent
 
 FIRST = {"left": "line_search", "right": "ista"}
 SIDES = {"left": "first method", "right": "second method"}
@@ -42,11 +42,11 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
         return told | {"first": first}
 
     names = [SOLVERS[s][0] for s in solvers]
+    level = percent(confidence(results.sizes["seed"]))
     return {
         "title": "A race of two methods",
         "note": "F: the energy, over its minimum, the median over digits. Dotted: the medians of all methods. Below 10⁻¹³ "
-        "is rounding. Median over n seeds [95 % interval, of up to five seeds their range]. A stack of one "
-        "layer has neither feedback nor a schedule.",
+        f"is rounding. Median over n seeds [{level} interval]. A stack of one layer has neither feedback nor a schedule.",
         "choices": [
             *(
                 choice(key, said, solvers, names, solvers.index(FIRST[key]) if FIRST[key] in solvers else 0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from vnlib.plots.statistics import median, over_seeds
+from vnlib.plots.statistics import confidence, median, over_seeds, percent
 
 FAMILIES = {"pairs": "close in pairs", "common": "a common part"}
 RULES = {
@@ -36,8 +36,8 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
     return {
         "title": "Pick a coherence and a number of atoms",
         "note": "Dashed: below the bound of "
-        "the theorem, where every support must be found. Numbers: median over n seeds [95 % interval, of up "
-        "to five seeds their range].",
+        "the theorem, where every support must be found. Numbers: median over n seeds "
+        f"[{percent(confidence(results.sizes['seed']))} interval].",
         "choices": [
             {"key": "rule", "label": "support read by", "values": rules, "as": "list"}
             | {"names": [RULES[one] for one in rules], "first": 0},

@@ -32,9 +32,8 @@ def band(
 def note(ax: plt.Axes, text: str, x: float, *, y: float = 0.5, color: str = "0.35") -> None:
     """A vertical dashed line with a name."""
     ax.axvline(x, color=color, ls="--", lw=1)
-    ax.text(
-        x, y, f" {text}", color=color, fontsize=8, transform=ax.get_xaxis_transform(), va="center"
-    )
+    place = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points", "va": "center"}
+    ax.annotate(text, (x, y), xytext=(4, 0), **place, color=color, fontsize=8)
 
 
 def superposition(r: xr.Dataset) -> plt.Figure:

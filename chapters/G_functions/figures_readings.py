@@ -258,25 +258,25 @@ def convergence(r: xr.Dataset, name: str = "id") -> plt.Figure:
     }
     palette = {frames.label(r, m): color(r, m) for m in models}
     dashes = dict(zip(masks, ("", (4, 1.5), (1, 1)), strict=False))
-    fig, axes = plt.subplots(1, 4, figsize=(12.5, 3.4))
-    for ax, (variable, title) in zip(axes, titles.items(), strict=True):
+    fig, axes = plt.subplots(2, 2, figsize=(9, 5.4), sharex=True)
+    for ax, (variable, title) in zip(axes.flat, titles.items(), strict=True):
         values = r[f"curve_{variable}"].sel(model=models, mask=masks, set=name).clip(1e-8)
         frame = frames.long_frame(values, "value")
         look = {"hue": "label", "palette": palette, "style": "mask", "dashes": dashes}
         _seeds_and_median(frame, "round", "value", look | {"ax": ax, "legend": False})
-        ax.set(xscale="log", yscale="log", xlabel="rounds J", ylabel="")
-        ax.set_title(title, fontsize=9)
+        ax.set(xscale="log", yscale="log", xlabel="", ylabel="")
+        ax.set_title(title, fontsize=9.5)
         steps = [j for j in ROUNDS if j <= int(r["round"].max())]
         ax.set_xticks(steps, [str(j) for j in steps], fontsize=8)
         ax.minorticks_off()
-    for ax in axes[2:]:
-        ax.set_ylim(1e-4, 10)
+    for ax in axes[1]:
+        ax.set(ylim=(1e-4, 10), xlabel="rounds J")
         ax.axhline(1, color="k", ls=":", lw=1)
         ax.axhline(TOLERANCE, color="k", ls="--", lw=0.9)
     entries = [plt.Line2D([], [], color=c, label=text) for text, c in palette.items()]
     styles = zip(masks, ("-", "--", ":"), strict=False)
     entries += [plt.Line2D([], [], color="0.3", ls=s, label=MASKS[m]) for m, s in styles]
-    fig.legend(handles=entries, loc="outside upper center", ncols=6, fontsize=8)
+    fig.legend(handles=entries, loc="outside upper center", ncols=3, fontsize=8.5)
     return fig
 
 
@@ -300,11 +300,12 @@ def trade_off(r: xr.Dataset, name: str = "hard") -> plt.Figure:
                 ax.plot(x, y, color=shade, ls=style, marker="o", ms=5, mfc=face, label=said)
                 seeds = [values.transpose("seed", "factor").values.ravel() for values in pair]
                 ax.scatter(*seeds, s=7, color=shade, alpha=0.35, lw=0)
-        first = r.sel(model=models[0], set=name)
-        x, y = first["sweep_mse"], first["sweep_hidden"].sel(mask=mask, solver="rounds")
-        for factor, *at in zip(r["factor"].values, median(x), median(y), strict=True):
-            at = [float(one) for one in at]
-            ax.annotate(f"×{factor:g}", at, xytext=(3, 4), textcoords="offset points", fontsize=7)
+        if mask == "random_30":  # in the other panels factors would lie on lines
+            first = r.sel(model=models[0], set=name)
+            x, y = first["sweep_mse"], first["sweep_hidden"].sel(mask=mask, solver="rounds")
+            for factor, *at in zip(r["factor"].values, median(x), median(y), strict=True):
+                place = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center"}
+                ax.annotate(f"×{factor:g}", [float(one) for one in at], **place, fontsize=8.5)
         for rule, at in rules(r, mask, name).items():
             ax.axhline(at, color="k", ls=LINES[rule][1], lw=1.1, label=LINES[rule][0])
         ax.set(xscale="log", yscale="log" if mask == "random_30" else "linear")

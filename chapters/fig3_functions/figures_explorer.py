@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from vnlib.plots.statistics import over_seeds
+from vnlib.plots.statistics import confidence, over_seeds, percent
 
 FIRST = {"left": "vn_1", "right": "transformer", "given": "zero_filled"}
 SIDES = {"left": "first model", "right": "second model"}
@@ -28,12 +28,12 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
     examples = results["example"].values.tolist()
     one, signal = kept(results)
     errors = [over_seeds(on_signals(results, examples)), over_seeds(on_all(results))]
+    level = percent(confidence(results.sizes["seed"]))
     return {
         "title": "Pick a signal, and what is given of it",
         "note": "Hard signals, of kinds that no model was trained on. Grey: the last quarter, which is hidden "
         "unless the whole signal is given; errors are those there, or on the whole signal, in units of the "
-        "mean power of ID signals: median over n seeds [95 % interval, of up to "
-        "five seeds their range]. Lines are of the first seed; beyond the frame they run along it.",
+        f"mean power of ID signals: median over n seeds [{level} interval]. Lines are of the first seed; beyond the frame they run along it.",
         "choices": [
             {"key": "example", "label": "signal", "values": examples, "as": "list", "first": loudest(signal)}
             | {"names": [", no. ".join(one.rsplit(" ", 1)) for one in examples]},
