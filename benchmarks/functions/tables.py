@@ -188,6 +188,6 @@ def counts(results: xr.Dataset, page: str) -> dict[str, str]:
         for key, ours in (("margin", "mask_aware"), ("rounds-margin", "zero_filled"))
     }
     ratios = margin | {"zero": zero}
-    said = {"first": {name: label(results, first.sel(set=name).item()) for name in SETS}}
-    said["level"] = percent(confidence(results.sizes["seed"]))
+    leaders = {name: label(results, first.sel(set=name).item()) for name in SETS}
+    said = {"first": leaders, "level": percent(confidence(results.sizes["seed"]))}
     return texts(page, numbers, "{:.0f}".format) | texts(page, ratios) | texts(page, said)
