@@ -46,6 +46,8 @@ def test_other_networks_draw_crosses_in_some_seeds_and_bumps_in_others(results):
         crosses = one_of(results, "cross_share_ood", model, STRIPES)
         assert 0 < (crosses > 0.5).mean() < 1
         assert one_of(results, "bump_hit_ood", model, STRIPES).max() > 0.8
+    drawn = {diet: one_of(results, "bump_hit_ood", "cnn_deep", diet) for diet in (STRIPES, FEW)}
+    assert (drawn[STRIPES] > 0.5).mean() > 0.5 and drawn[FEW].median() > 0.95, "in most seeds"
 
 
 def test_no_training_with_stripes_has_settled_and_twice_the_updates_change_neither(results):
