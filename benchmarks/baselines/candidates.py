@@ -57,9 +57,8 @@ def _settings(text: Any) -> dict[str, Any]:
     """Learning rate and options of a run, from its settings as JSON."""
     settings = json.loads(str(text))
     training = settings.get("training", settings)
-    return ({"learning rate": training["lr"]} if "lr" in training else {}) | training.get(
-        "options", {}
-    )
+    found = {key: training[key] for key in ("lr",) if key in training} | training.get("options", {})
+    return {"learning rate" if key == "lr" else key: value for key, value in found.items()}
 
 
 def _text(value: Any) -> str:

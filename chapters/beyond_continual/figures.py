@@ -74,7 +74,9 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> Figure:
         image = errors.sel(model=name).transpose("after", "task")
         sns.heatmap(
             np.maximum(image.values, low),
-            annot=np.vectorize(lambda one: raised(f"{one:.2g}").replace(" ", ""))(image.values),
+            annot=np.vectorize(lambda one: raised(f"{one:#.2g}".rstrip(".")).replace(" ", ""))(
+                image.values
+            ),
             fmt="",
             annot_kws={"fontsize": 7.5, "in_layout": False},
             norm=norm,
@@ -220,11 +222,11 @@ def overlaps(results: xr.Dataset) -> Figure:
                 ax=ax,
             )
             ax.set(xlabel="", ylabel=title, xlim=(-0.05, 1.05))
-        row[0].set_title(KINDS[kind], fontsize=9)
+            ax.set_title(KINDS[kind], fontsize=9)
         row[2].axhline(0, color="0.5", lw=0.8)
         row[2].legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     for ax in axes[-1]:
-        ax.set_xlabel("codes: share of their energy")
+        ax.set_xlabel("shared by codes")
     return fig
 
 

@@ -47,6 +47,7 @@ PATHS = {
 }
 MATCHED = {"digits": ("vn_1", "ae"), "motions": ("m_vn_1", "m_ae")}
 GAP, NOTE = 2, 10  # px between images in a row, and below each
+BELOW = 0.35  # rows by which the second way to draw stands below the first
 SIDE = {
     "top": "from the code of the top layer alone",
     "searched": "from a code searched for each image",
@@ -152,13 +153,19 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
     zero = power(results, benchmark)
     shown = [name for name in SOME[benchmark] if name in sets_of(results, benchmark)]
     fig, axes = plt.subplots(
-        1, len(shown), figsize=(9, 1.5 + 0.3 * len(models)), sharex=True, sharey=True, squeeze=False
+        1,
+        len(shown),
+        figsize=(9, 1.5 + 0.38 * len(models)),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
     )
     for ax, name in zip(axes[0], shown, strict=True):
-        ends = [median(v.sel(model=models, set=name)) for v in (first, second)]
-        ax.hlines(range(len(models)), *ends, color="0.6", lw=1, zorder=1)
+        ends = [median(v.sel(model=models, set=name)).values for v in (first, second)]
+        rows = np.arange(len(models))
+        ax.plot(ends, [rows, rows + BELOW], color="0.6", lw=1, zorder=1)
         rows_by_set(ax, first.sel(set=name), models)
-        rows_by_set(ax, second.sel(set=name), models, hollow=True)
+        rows_by_set(ax, second.sel(set=name), models, hollow=True, shift=BELOW)
         ax.axvline(float(zero.sel(set=name)), color="k", ls=":", lw=1.2)
         ax.set_title(titled(name, benchmark), fontsize=9)
     fig.supxlabel(MSE, fontsize=10)
@@ -183,6 +190,9 @@ def active_units(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     if not models:
         return empty("No model that was asked for lets its active units depend on the image.")
     styles = line_styles(results, models)
+    for model in styles:  # networks of one colour, whose lines would be alike
+        if "interface" in label(results, model):
+            styles[model]["ls"] = "--"
     fig, axes = plt.subplots(
         1,
         len(layers),

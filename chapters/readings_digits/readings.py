@@ -75,7 +75,7 @@ AE_WORDS = {
     "searched": "the same, codes optimised",
     "ksparse": "k-sparse autoencoder, as many units",
     "linear": "the same without hidden layers",
-    "signed": "autoencoder trained on x and -x",
+    "signed": "autoencoder trained on x and −x",
 }
 CONTROLS = {
     "pca": "PCA, same ID error",

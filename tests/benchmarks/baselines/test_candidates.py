@@ -34,5 +34,14 @@ def test_the_criterion_may_be_found():
     assert table.frame[""].tolist() == ["chosen", ""] and "score" in table.frame
 
 
+def test_a_learning_rate_among_the_options_has_the_same_name():
+    runs = [json.dumps({"training": {"options": {"lr": lr}}}) for lr in (0.1, 0.25)]
+    given = selection().assign(run_settings=(("model", "candidate"), [runs]))
+    assert candidates(given).frame["candidate"].tolist() == [
+        "learning rate 0.1",
+        "learning rate 0.25",
+    ]
+
+
 def test_nothing_chosen_is_said():
     assert NOTHING in candidates(None).data

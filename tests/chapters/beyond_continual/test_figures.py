@@ -38,7 +38,7 @@ def test_cells_hold_the_errors(continual_results):
     figure = figures.matrices(continual_results)
     cells = [text.get_text() for text in figure.axes[1].texts]
     # In units of the mean square, 10: at the start, before a turn, right after it, and in the end.
-    assert cells[:5] == ["0.8"] * 5 and cells[5:7] == ["0.1", "0.4"] and cells[25] == "0.3"
+    assert cells[:5] == ["0.80"] * 5 and cells[5:7] == ["0.10", "0.40"] and cells[25] == "0.30"
     plt.close(figure)
 
 
