@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import ScalarFormatter
+from matplotlib.ticker import LogLocator, ScalarFormatter
 from matplotlib.transforms import Bbox, blended_transform_factory
 
 WIDTH = 4.4
@@ -137,13 +137,15 @@ def _even(line: str, most: int) -> list[str]:
 
 
 def turn(figure: Figure) -> bool:
-    """Turn the names below a panel where they run into each other; whether some did."""
+    """Turn the names below a panel where they run into each other, and leave out some of such numbers;
+    whether there were any.
+    """
     found = False
     for axes in figure.axes:
         texts = shown_ticks(axes.xaxis) if axes.axison else []
         boxes = [text.get_window_extent() for text in texts if text.get_text()]
         words = any(re.match("[^\\W\\d_]{2}", text.get_text()) for text in texts)
-        gap = LINE / 2 * figure.dpi if words else 0.0  # names that nearly touch are read as one
+        gap = LINE / (2 if words else 4) * figure.dpi  # what nearly touches is read as one
         if not any(
             over(a, Bbox.from_extents(b.x0 - gap, *b.extents[1:])) for a, b in pairwise(boxes)
         ):
@@ -154,6 +156,8 @@ def turn(figure: Figure) -> bool:
             plt.setp(axes.get_xticklabels(), ha="center", va="top", rotation_mode="default")
         elif isinstance(formatter, ScalarFormatter) and axes.get_xscale() == "linear":
             axes.locator_params(axis="x", nbins=4)
+        elif isinstance(axes.xaxis.get_major_locator(), LogLocator):
+            axes.xaxis.set_major_locator(LogLocator(numticks=4))
         else:
             continue
         found = True

@@ -53,7 +53,7 @@ def _same(axes: Axes, left: Axes) -> bool:
     (low, high), (bottom, top) = (
         sorted(axes.transData.transform((1, y))[1] for y in one.get_ylim()) for one in (axes, left)
     )
-    return min(high, top) - max(low, bottom) > 0.5 * max(high - low, top - bottom)
+    return min(high, top) - max(low, bottom) > 0.25 * max(high - low, top - bottom)
 
 
 def _alike(new: Text, old: Text) -> None:
