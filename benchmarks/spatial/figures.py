@@ -149,6 +149,7 @@ def seeds_and_medians(
     hue: str,
     looks: Mapping[str, tuple[str, str]],
     joined: bool = False,
+    lying: bool = False,
 ) -> None:
     """Every seed as a small point and medians as large ones, side by side where hues differ.
 
@@ -160,11 +161,14 @@ def seeds_and_medians(
         Value of `hue` -> colour and marker, in this order.
     joined
         Whether a line joins the medians of each hue.
+    lying
+        Whether what is named `x` stands below each other, and values go to the right.
     """
     if not len(frame):
         return
     aside = hue != x and len(looks) > 1
-    style = {"x": x, "y": "value", "hue": hue, "hue_order": list(looks), "ax": ax}
+    style = {"x": x, "y": "value"} if not lying else {"y": x, "x": "value"}
+    style |= {"hue": hue, "hue_order": list(looks), "ax": ax}
     style["palette"] = {name: color for name, (color, _) in looks.items()}
     np.random.seed(0)  # seaborn's jitter has no seed of its own
     sns.stripplot(

@@ -5,7 +5,7 @@ drawing that it has for it, or can be moved sideways.
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 from docutils import nodes
@@ -18,7 +18,26 @@ DRAWN = Path("book/extra/figures")  # copied into the root of the site
 SCREEN = "(max-width: 36rem)"
 # Panels are called "Left:", "Middle and right:" or "(left)"; in other words it is no place.
 SIDES = re.compile(r"\b(left|right)( pair| and \w+)?:|\((left|right)\b", re.IGNORECASE)
+# So are rows and columns.
+ROWS = re.compile(
+    r"\b(top|bottom|upper|lower|above|below|rows?|columns?)( \w+)?:"
+    r"|\((top|bottom|upper|lower|above|below|rows|columns)\b",
+    re.IGNORECASE,
+)
+# What `phone_panels` tells of the order: what comes first, of how many rows, in how many columns.
+ORDER = re.compile(r'id="phone-(rows|columns)-(\d+)-(\d+)"')
 BELOW = " On this screen what is left stands above what is right."
+ON = " On this screen what has no room at the right stands below."
+BY_ROWS = (
+    " On this screen a row is broken into parts that stand below each other; upper rows come first."
+)
+PAIRS = (
+    " On this screen columns stand below each other: of every two panels the first is the upper one,"
+    " the second the lower one."
+)
+BY_COLUMNS = (
+    " On this screen columns that have no room at the right stand below, again with all their rows."
+)
 
 
 class framed(nodes.image):
@@ -33,15 +52,15 @@ class ForPhones(SphinxTransform):
     def apply(self, **_: object) -> None:
         up = "../" * self.env.docname.count("/")
         for number, figure in enumerate(self.document.findall(nodes.figure), 1):
-            drawn = False
+            drawn = ""
             for image in list(figure.findall(nodes.image)):
                 names = [*figure["ids"], *figure["names"], Path(image["uri"]).stem.lower()]
                 narrow = self.narrow(names, up)
-                drawn = drawn or bool(narrow)
+                drawn = drawn or narrow
                 self.place(image, f"f{number}", narrow)
             for caption in figure.findall(nodes.caption):
-                if drawn and SIDES.search(caption.astext()):
-                    caption += nodes.inline("", BELOW, classes=["vn-narrow"])
+                if drawn and (said := order(caption.astext(), self.told(drawn))):
+                    caption += nodes.inline("", said, classes=["vn-narrow"])
 
     def place(self, image: nodes.image, name: str, narrow: str) -> None:
         """Put there what shows an image, phones by the file `narrow` if there is one."""
@@ -71,6 +90,11 @@ class ForPhones(SphinxTransform):
         text = file.read_text(encoding="utf-8") if file.suffix == ".svg" and file.is_file() else ""
         return text if MADE in text[:2000] else ""
 
+    def told(self, drawn: str) -> str:
+        """The text of a drawing for phones at an address."""
+        file = Path(self.env.srcdir) / DRAWN / Path(unescape(drawn)).name
+        return file.read_text(encoding="utf-8")[:5000]
+
     def narrow(self, names: list[str], up: str) -> str:
         """The address of the drawing for phones of a figure with these names."""
         for name in names:
@@ -79,6 +103,21 @@ class ForPhones(SphinxTransform):
                 self.env.note_dependency(str(file))
                 return f"{up}figures/{escape(name, quote=True)}.phone.svg"
         return ""
+
+
+def order(caption: str, drawing: str) -> str:
+    """What a caption that names places adds for a drawing with its panels in fewer columns."""
+    found = ORDER.search(drawing)
+    if not found:
+        return ""
+    first, rows, columns = found[1], int(found[2]), int(found[3])
+    if rows > 1 and ROWS.search(caption):
+        if first == "rows":
+            return BY_ROWS
+        return PAIRS if rows == 2 and columns == 1 else BY_COLUMNS
+    if SIDES.search(caption):
+        return BELOW if columns == 1 else ON
+    return ""
 
 
 def _open(translator: HTML5Translator, node: framed) -> None:

@@ -30,9 +30,9 @@ from book.site import (
     ledger,
     ledger_page,
     machines,
+    moved,
     own_data,
     page_size,
-    phones,
     processes,
     reference,
     repository_url,
@@ -227,8 +227,11 @@ def build(
         }.items():
             (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
         if (paths.BOOK / "own_data.md").is_file():
-            own_data.write(GENERATED)
+            (EXTRA / "figures").mkdir(exist_ok=True)
+            own_data.write(GENERATED, EXTRA / "figures")
         reference.write(GENERATED / "modules")
+        if folder == paths.RESULTS / "paper" and jobs > 1:  # of other results none was looked at
+            _on_phones()
         # From nothing: a page that is not read again does not repeat its warnings.
         shutil.rmtree(built, ignore_errors=True)
         _jupyter_book(jobs)
@@ -427,7 +430,7 @@ def _save_pictures(cell: nbformat.NotebookNode, label: str | None, shown: Collec
         data = output.get("data", {})
         for told in output.get("metadata", {}).values():
             drawn = told.pop(in_place.PHONE, None)
-            if drawn and label and label not in phones.MOVED:
+            if drawn and label and label not in moved.MOVED:
                 (EXTRA / "figures").mkdir(parents=True, exist_ok=True)
                 file = EXTRA / "figures" / f"{label.lower()}.phone.svg"  # as pages name the figure
                 file.write_text(drawn, encoding="utf-8")
@@ -473,6 +476,16 @@ def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
         if more and "text/html" in output.get("data", {}):
             said = " · ".join(["", *more, "re-make"])
             output.data["text/html"] = output.data["text/html"].replace(" · re-make", said, 1)
+
+
+def _on_phones() -> None:
+    """Raise RuntimeError if a figure has no drawing for phones, and no reason for that."""
+    if names := moved.unaccounted(EXECUTED.glob("*.ipynb"), EXTRA / "figures"):
+        raise RuntimeError(
+            f"no drawing for phones of {', '.join(names)}: `rearrange` of book/site/phones.py finds "
+            "none that can be read; draw the figure otherwise, or say in book/site/moved.py why it "
+            "is moved sideways"
+        )
 
 
 def _jupyter_book(jobs: int) -> None:

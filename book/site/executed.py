@@ -31,7 +31,8 @@ def key(name: str, results: Path, *more: str) -> str:
     files = [file for one in (name, *needs, *shown) for file in results.glob(f"{one}*.nc")]
     files += [] if chapter.spec(name).stores else [results / "ledger.json"]
     files += [*folder.iterdir(), *map(paths.sidecar, needs), paths.BOOK / "models.toml"]
-    files += [paths.SOURCE / "book" / "site" / f"{one}.py" for one in ("in_place", "phones")]
+    files += [paths.SOURCE / "book" / "site" / "in_place.py"]
+    files += (paths.SOURCE / "book" / "site").glob("phone*.py")
     files += source_hash.closure(imports, paths.SOURCE, presenting=True).values()
     return digest(*more, *paths.in_order(paths.chapters()), *digests(files))
 

@@ -147,7 +147,7 @@ def _picture(figure: Figure, sharp: bool = False, alone: bool = False) -> tuple[
         figure.set_layout_engine(engine)
 
 
-def _for_phones(figure: Figure) -> dict[str, str]:
+def for_phones(figure: Figure) -> dict[str, str]:
     """The same figure as a drawing for phones, where it can be laid out for one; it is so afterwards."""
     drawn = phones.rearrange(figure) and _picture(figure, sharp=True, alone=True)[1]
     return {PHONE: drawn} if drawn else {}
@@ -161,13 +161,13 @@ def _show(shell: InteractiveShell, sharp: bool) -> None:
 
     def svg(figure: Figure) -> Any:
         drawn[id(figure)], found = _picture(figure, sharp)
-        return found and (found, _for_phones(figure))
+        return found and (found, for_phones(figure))
 
     def png(figure: Figure) -> Any:
         if not sharp:
             return _picture(figure)[0]
         found = drawn.pop(id(figure))
-        return found and (found, _for_phones(figure))
+        return found and (found, for_phones(figure))
 
     of: Any = shell.display_formatter
     of.formatters["image/png"].for_type(Figure, png)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from book import own_data_peers as peers
+from book.site import in_place
 from vnlib.plots.style import DIVERGING, PALETTE, use_style
 
 SIDE, ROWS = 8, 4  # pixels of a digit; rows of atoms
@@ -64,8 +65,8 @@ def _colour(method: str) -> str:
     return PALETTE[0] if method.startswith("VectorNetwork") else PALETTE[1]
 
 
-def write(folder: Path) -> None:
-    """Draw all pictures into a folder."""
+def write(folder: Path, narrow: Path) -> None:
+    """Draw all pictures into a folder, and those for phones into the other one."""
     use_style()
     for name, fig in {
         "own-data-atoms": atoms(pd.read_csv(peers.LEARNED)),
@@ -73,4 +74,6 @@ def write(folder: Path) -> None:
     }.items():
         with plt.rc_context({"svg.hashsalt": name}):
             fig.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        for drawn in in_place.for_phones(fig).values():
+            (narrow / f"{name}.phone.svg").write_text(drawn, encoding="utf-8")
         plt.close(fig)

@@ -10,76 +10,16 @@ from math import ceil
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.offsetbox import VPacker
 from matplotlib.text import Text
-from matplotlib.ticker import ScalarFormatter
-from matplotlib.transforms import Bbox
+from matplotlib.ticker import LogLocator, ScalarFormatter
+from matplotlib.transforms import Bbox, blended_transform_factory
 
 WIDTH = 4.4
 """Inches of a figure; at this width labels of 9 pt have the 9 pixels that they need."""
-SIDE = "outside lower center"
-
-
-def legend_below(axes: Axes) -> None:
-    """A legend beside its panel goes below the figure."""
-    legend: Any = axes.get_legend()
-    if legend is None or not isinstance(axes.figure, Figure):
-        return
-    beside = legend.get_bbox_to_anchor().width == 0 and legend._bbox_to_anchor is not None
-    if not beside:
-        return
-    handles = list(legend.legend_handles)
-    names = [text.get_text() for text in legend.get_texts()]
-    size = legend.get_texts()[0].get_fontsize() if names else None
-    title = legend.get_title().get_text() or None
-    legend.remove()
-    made = axes.figure.legend(
-        handles, names, loc=SIDE, ncols=2, fontsize=size, title=title, frameon=False
-    )
-    if size:
-        made.get_title().set_fontsize(size)
-
-
-def one_legend(figure: Figure) -> bool:
-    """Join the legends of a figure, which would lie upon each other; False where one has a title."""
-    legends: list[Any] = list(figure.legends)
-    if len(legends) > 1:
-        if any(one.get_title().get_text() for one in legends):
-            return False
-        first, *others = legends
-        for one in others:
-            first._legend_handle_box._children += one._legend_handle_box.get_children()
-            first.texts += one.get_texts()
-            one.remove()
-    return True
-
-
-def narrow_legend(legend: Any) -> None:
-    """Set the entries of a figure's legend in as many columns as fit, below the figure."""
-    figure = legend.figure
-    box, size = legend._legend_handle_box, legend._fontsize
-    items = [one for column in box.get_children() for one in column.get_children()]
-    for columns in range(min(len(items), 4), 0, -1):
-        per = ceil(len(items) / columns)
-        packed = []
-        for start in range(0, len(items), per):
-            one = VPacker(
-                pad=0,
-                sep=legend.labelspacing * size,
-                align="baseline",
-                children=items[start : start + per],
-            )
-            one.set_figure(figure)
-            packed.append(one)
-        box._children = packed
-        if legend.get_window_extent().width <= 1.02 * WIDTH * figure.dpi:
-            break
-    legend.set_bbox_to_anchor(None)
-    legend.set_loc("lower center")
-    legend._outside_loc = "lower"
+LINE = 0.125
+"""Inches of a line of letters."""
 
 
 def wrap(figure: Figure) -> bool:
@@ -87,18 +27,18 @@ def wrap(figure: Figure) -> bool:
     room, found = figure.bbox.width, False
     rows = [round(one.get_position().y0, 3) for one in figure.axes]
     for axes, row in zip(figure.axes, rows, strict=True):
-        inside, parts = axes.get_window_extent(), vars(axes)
+        inside = axes.get_window_extent()
         middle = inside.x0 + inside.width / 2
         free = 0.95 * inside.width if rows.count(row) > 1 else 2 * min(middle, room - middle)
         for text in (axes.title, axes.xaxis.label):
             found |= break_text(text, text.get_window_extent().width, free)
-        text = parts["_left_title"]
-        found |= break_text(text, text.get_window_extent().width, max(free, room - inside.x0))
+        found |= begin_left(axes)
         label = axes.yaxis.label
         found |= break_text(label, label.get_window_extent().height, inside.height)
         names = axes.get_yticklabels()
         if any(one.get_window_extent().width > 0.42 * room and _breakable(one) for one in names):
             found |= _names(axes)
+        found |= _spread(axes)
         boxes = [(text, text.get_window_extent()) for text in axes.texts]
         heads = sorted(boxes, key=lambda head: (round(head[1].y0), head[1].x0))
         close = [
@@ -123,6 +63,22 @@ def _formula(text: Text) -> bool:
     return text.get_text() != before
 
 
+def begin_left(axes: Any) -> bool:
+    """Let a title at the left of a panel begin at the left of the figure if it is longer than the
+    panel, and break it if it is longer than the figure; whether it changed. In the layout its middle
+    counts.
+    """
+    title, inside, room = axes._left_title, axes.get_window_extent(), axes.figure.bbox.width
+    wide, spec = title.get_window_extent().width, axes.get_subplotspec()
+    if spec is None or spec.get_gridspec().ncols > 1:
+        return break_text(title, wide, inside.width)
+    if wide > room - inside.x0:
+        above = axes.transAxes + axes.titleOffsetTrans
+        title.set_transform(blended_transform_factory(axes.figure.transFigure, above))
+        title.set_x(0.01)
+    return break_text(title, wide, 0.97 * room)
+
+
 def _names(axes: Axes) -> bool:
     """Break the long names of the rows of a panel; whether there were any."""
     if not has_names(axes):
@@ -134,14 +90,24 @@ def _names(axes: Axes) -> bool:
     axes.set_yticks(axes.get_yticks(), broken)
     for one, (size, weight, color) in zip(axes.get_yticklabels(), looks, strict=True):
         one.set(fontsize=size, fontweight=weight, color=color)
-    if broken == texts:
+    return broken != texts
+
+
+def _spread(axes: Axes) -> bool:
+    """Make a figure higher until no names of the rows of a panel touch; whether some did."""
+    names = shown_ticks(axes.yaxis) if axes.axison and has_names(axes) else []
+    boxes = sorted((one.get_window_extent() for one in names), key=lambda box: box.y0)
+    boxes = [box for box in boxes if box.height > 1]
+    margin = 0.25 * LINE * axes.figure.dpi
+    more = [
+        ((one.height + other.height) / 2 + margin)
+        / max(1.0, (sum(other.intervaly) - sum(one.intervaly)) / 2)
+        for one, other in pairwise(boxes)
+    ]
+    factor = max(more, default=1.0)
+    if factor <= 1.01 or not isinstance(axes.figure, Figure):
         return False
-    counts = [one.count("\n") + 1 for one in broken]
-    most = max((a + b) / 2 for a, b in pairwise([*counts, 1]))
-    lines = (1.2 * most + 0.4) * looks[0][0] / 72  # inches that names need from one to the next
-    room = axes.get_window_extent().height / axes.figure.dpi / abs(np.diff(axes.get_ylim())[0])
-    if isinstance(axes.figure, Figure) and lines > room > 0:
-        axes.figure.set_figheight(axes.figure.get_figheight() * lines / room)
+    axes.figure.set_figheight(axes.figure.get_figheight() * min(factor, 3.0))
     return True
 
 
@@ -156,30 +122,42 @@ def break_text(text: Text, length: float, room: float) -> bool:
     before = text.get_text()
     lines = before.splitlines()
     most = max(8, int(max(map(len, lines)) * room / length))
-    text.set_text(
-        "\n".join(
-            part
-            for one in lines
-            for part in textwrap.wrap(one, most, break_long_words=False) or [""]
-        )
-    )
+    text.set_text("\n".join(part for one in lines for part in _even(one, most)))
     return text.get_text() != before
 
 
+def _even(line: str, most: int) -> list[str]:
+    """A line in as few parts of at most so many letters as it needs, which are about as long."""
+    parts = textwrap.wrap(line, most, break_long_words=False) or [""]
+    for width in range(ceil(len(line) / len(parts)), most):
+        even = textwrap.wrap(line, width, break_long_words=False)
+        if len(even) == len(parts):
+            return even
+    return parts
+
+
 def turn(figure: Figure) -> bool:
-    """Turn the names below a panel where they run into each other; whether some did."""
+    """Turn the names below a panel where they run into each other, and leave out some of such numbers;
+    whether there were any.
+    """
     found = False
     for axes in figure.axes:
         texts = shown_ticks(axes.xaxis) if axes.axison else []
         boxes = [text.get_window_extent() for text in texts if text.get_text()]
-        if not any(over(a, b) for a, b in pairwise(boxes)):
+        words = any(re.match("[^\\W\\d_]{2}", text.get_text()) for text in texts)
+        gap = LINE / (2 if words else 4) * figure.dpi  # what nearly touches is read as one
+        if not any(
+            over(a, Bbox.from_extents(b.x0 - gap, *b.extents[1:])) for a, b in pairwise(boxes)
+        ):
             continue
         formatter = axes.xaxis.get_major_formatter()
-        if any(re.match("[^\\W\\d_]{2}", text.get_text()) for text in texts):
+        if words:
             axes.tick_params(axis="x", rotation=90)
             plt.setp(axes.get_xticklabels(), ha="center", va="top", rotation_mode="default")
         elif isinstance(formatter, ScalarFormatter) and axes.get_xscale() == "linear":
             axes.locator_params(axis="x", nbins=4)
+        elif isinstance(axes.xaxis.get_major_locator(), LogLocator):
+            axes.xaxis.set_major_locator(LogLocator(numticks=4))
         else:
             continue
         found = True

@@ -34,6 +34,9 @@ FEW = (
 )
 
 
+ROW = 0.26  # inches of a model
+
+
 def few(results: xr.Dataset, models: Sequence[str] = FEW) -> xr.Dataset:
     """Those of these models that there are, or all where there are none."""
     names = [name for name in models if name in results["model"].values]
@@ -55,37 +58,31 @@ def with_images(results: xr.Dataset) -> xr.Dataset:
 def dots(
     ax: plt.Axes, values: Mapping[str, xr.DataArray], marks: Mapping[str, tuple[str, str]]
 ) -> None:
-    """Seeds and medians of each model, side by side for each of the named values (model, seed)."""
+    """Seeds and medians of each model, a row each, for each of the named values (model, seed)."""
     frames = []
     for name, one in values.items():
         frame = long_frame(one.reset_coords(drop=True).assign_coords(model=one["label"].values))
         frames.append(frame.assign(what=name))
     frame = pd.concat(frames)
-    spatial.seeds_and_medians(ax, frame, x="model", hue="what", looks=marks)
-    ax.set_xlabel("")
-    ax.tick_params(axis="x", labelsize=9)
-    plt.setp(ax.get_xticklabels(), rotation=60, ha="right", rotation_mode="anchor")
+    spatial.seeds_and_medians(ax, frame, x="model", hue="what", looks=marks, lying=True)
+    ax.set_ylabel("")
+    ax.tick_params(axis="y", labelsize=9)
+    ax.grid(axis="y", color="0.93")
 
 
-def panels(results: xr.Dataset, width: float, height: float) -> tuple[plt.Figure, dict]:
-    """A panel for each hold-out, the one with most models first, which share their vertical axis.
-
-    Parameters
-    ----------
-    width, height
-        Of a model's column and of the figure, in inches.
-    """
+def panels(results: xr.Dataset) -> tuple[plt.Figure, dict]:
+    """A panel for each hold-out, the one with most models first, which share their horizontal axis."""
     models = {name: within(results, name).sizes["model"] for name in results["hold_out"].values}
     models = {str(n): models[n] for n in sorted(models, key=lambda n: -models[n]) if models[n]}
-    size = (0.8 + width * sum(models.values()), height)
-    grid = {"width_ratios": [*models.values()]}
+    size = (8.6, 1.8 + ROW * sum(models.values()))
+    grid = {"height_ratios": [*models.values()]}
     fig, axes = plt.subplots(
-        1, len(models), figsize=size, sharey=True, squeeze=False, gridspec_kw=grid
+        len(models), 1, figsize=size, sharex=True, squeeze=False, gridspec_kw=grid
     )
     names = list(models)
-    for ax, name in zip(axes[0], names, strict=True):
+    for ax, name in zip(axes[:, 0], names, strict=True):
         ax.set_title(f"{name} held out")
-    return fig, dict(zip(names, axes[0], strict=True))
+    return fig, dict(zip(names, axes[:, 0], strict=True))
 
 
 def legend_below(fig: plt.Figure, axes: list[plt.Axes]) -> None:
@@ -120,15 +117,16 @@ def error_maps(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 def errors(results: xr.Dataset) -> plt.Figure:
     """Error on training, ID test and OOD positions, every seed a point, over the zero baseline's."""
-    fig, axes = panels(results, 0.36, 5.2)
+    fig, axes = panels(results)
     looks = {name: (color, marker) for name, (_, color, marker) in SETS.items()}
     for hold_out, ax in axes.items():
         own = within(results, hold_out)
         relative = own["error"] / own["zero_baseline"]
         relative = relative.clip(FLOOR)
         dots(ax, {name: relative.sel(where=where) for name, (where, *_) in SETS.items()}, looks)
-        ax.axhline(1, label="zero baseline", **spatial.ZERO)
-        ax.set(yscale="log", ylabel="error / zero baseline")
+        ax.axvline(1, label="zero baseline", **spatial.ZERO)
+        ax.set(xscale="log", xlabel="error / zero baseline")
+        ax.label_outer()
     legend_below(fig, list(axes.values()))
     return fig
 
@@ -232,8 +230,8 @@ def draw(axes: np.ndarray, kept: xr.Dataset, fontsize: float) -> None:
 def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """OOD images: how many hold several bumps, and where the ink is."""
     ood = within(results, hold_out).sel(where="ood")
-    size = (0.8 + 0.42 * ood.sizes["model"], 7.2)
-    fig, axes = plt.subplots(2, 1, figsize=size, sharex=True)
+    size = (8.6, 1.2 + ROW * ood.sizes["model"])
+    fig, axes = plt.subplots(1, 2, figsize=size, sharey=True)
     dots(axes[0], {"several": ood["several"]}, {"several": ("0.3", "o")})
     kinds = {
         "right row or column": (ood["share_cross"], PALETTE[0], "D"),
@@ -242,7 +240,7 @@ def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     }
     _side_by_side(axes[1], kinds)
     for ax, name in zip(axes, ("share with several bumps", "share of the ink"), strict=True):
-        ax.set(ylabel=name, ylim=(-0.05, 1.05))
+        ax.set(xlabel=name, xlim=(-0.05, 1.05))
     legend_below(fig, [axes[1]])
     return fig
 
@@ -296,8 +294,8 @@ def resemblance(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     true bump.
     """
     own = within(results, hold_out)
-    size = (0.8 + 0.42 * own.sizes["model"], 7.4)
-    fig, axes = plt.subplots(2, 1, figsize=size, sharex=True, sharey=True)
+    size = (8.6, 1.5 + ROW * own.sizes["model"])
+    fig, axes = plt.subplots(1, 2, figsize=size, sharex=True, sharey=True)
     for ax, (test, said) in zip(axes, TESTS.items(), strict=True):
         one = own.sel(test=test)
         kinds = {
@@ -307,8 +305,8 @@ def resemblance(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
         }
         _side_by_side(ax, kinds)
         ax.set(
-            title=f"sum over {said}", ylim=(-0.4, 1.05), ylabel="correlation with the OOD output"
+            title=f"sum over {said}", xlim=(-0.4, 1.05), xlabel="correlation with the OOD output"
         )
-        ax.axhline(0, color="0.8", lw=0.8, zorder=0)
+        ax.axvline(0, color="0.8", lw=0.8, zorder=0)
     legend_below(fig, list(axes))
     return fig

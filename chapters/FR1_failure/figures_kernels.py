@@ -95,14 +95,17 @@ def kernels(results: xr.Dataset) -> plt.Figure:
 
 def binary(results: xr.Dataset) -> plt.Figure:
     """R^2 of FR's binary kernel on the cosines of OOD positions; lines: the two references."""
-    fig, axes = panels(results, 0.36, 4.4)
+    fig, axes = panels(results)
+    most = 0.0
     for hold_out, ax in axes.items():
         own = within(results, hold_out)["kernel_r2"].isel(width=0)
         own = own.sel(metric="cosine", pairs="ood", kernel="binary")
+        most = max(most, float(own.max()))
         dots(ax, {"model": own.sel(source="model")}, {"model": ("0.3", "o")})
         for (name, said), line in zip(SOURCES.items(), (":", "--"), strict=True):
             value = float(own.sel(source=name).isel(model=0, seed=0))
-            ax.axhline(value, color="0.3", ls=line, lw=1.2, label=said)
-        ax.set(ylim=(0, None), ylabel="$R^2$ of the binary kernel")
+            ax.axvline(value, color="0.3", ls=line, lw=1.2, label=said)
+        ax.set(xlim=(0, 1.05 * most), xlabel="$R^2$ of the binary kernel")
+        ax.label_outer()
     ax.legend(fontsize=8)
     return fig

@@ -21,7 +21,7 @@ CORNER = "large_corner"
 @if_computed
 def example(results: xr.Dataset) -> plt.Figure:
     """The maps of x and of y of the first held-out position shown, first seed, and the drawing;
-    below, the median over seeds of the OOD error over that of the zero baseline. The last column is
+    below, the median over seeds of the OOD error over that of the zero baseline. At the left
     the target.
     """
     one, models = pictured(results).sel(hold_out=CORNER), those(results, MODELS)
@@ -30,7 +30,7 @@ def example(results: xr.Dataset) -> plt.Figure:
         return empty("No map of a held-out position was kept.")
     sample, tokens = found
     fig, axes = plt.subplots(3, 1 + len(models), figsize=(1.45 * (1 + len(models)), 4.7))
-    for column, model in zip(axes.T, models, strict=False):
+    for column, model in zip(axes.T[1:], models, strict=True):
         maps = one["embedding"].sel(model=model)
         for ax, (axis, token) in zip(column, tokens.items(), strict=False):
             image = maps.sel(axis=axis, token_shown=token).values
@@ -39,11 +39,11 @@ def example(results: xr.Dataset) -> plt.Figure:
         _ink(column[2], one["sample_image"].sel(model=model).isel(sample=sample))
         column[0].set_title(fill(called(results, model), 12), fontsize=11)
         column[2].set_xlabel(share(float(left.sel(model=model))), fontsize=11)
-    _ink(axes[2, -1], results["target_image"].isel(sample=sample))
-    axes[2, -1].set_xlabel("target", fontsize=11)
-    for ax in axes[:2, -1]:
+    _ink(axes[2, 0], results["target_image"].isel(sample=sample))
+    axes[2, 0].set_xlabel("target", fontsize=11)
+    for ax in axes[:2, 0]:
         ax.set_visible(False)
-    for ax, name in zip(axes[:, 0], ("map of x", "map of y", "drawn"), strict=True):
+    for ax, name in zip(axes[:, 1], ("map of x", "map of y", "drawn"), strict=True):
         ax.set_ylabel(name, fontsize=11)
     return fig
 

@@ -113,7 +113,7 @@ def paths(
     fig, axes = plt.subplots(
         len(shown) + 1,
         len(scenes),
-        figsize=(2.25 * len(scenes) + 1.2, 2.1 * (len(shown) + 1)),
+        figsize=(2.25 * len(scenes) + 1.2, 2.2 * (len(shown) + 1)),
         sharex=True,
         sharey=True,
         squeeze=False,
@@ -135,16 +135,8 @@ def paths(
                 ax.plot(*true[:, body].T, color="0.7", lw=1.1, zorder=1)
             _path(ax, one["path"].sel(scene=scene).transpose("step", "body", "axis").values)
             end = float(one["drift"].sel(panel=scene).isel(step=-1))
-            ax.text(
-                0.94,  # within the box, whose border would strike it through
-                0.06,
-                raised(short(end)) if np.isfinite(end) else "lost",
-                transform=ax.transAxes,
-                fontsize=7.5,
-                ha="right",
-                bbox={"fc": "w", "ec": "none", "pad": 1, "alpha": 0.8},
-                zorder=5,
-            )
+            said = raised(short(end)) if np.isfinite(end) else "lost"
+            ax.set_xlabel(said, fontsize=7.5, labelpad=2)  # inside the box it would cover paths
     for ax, name in zip(axes[:, 0], ["truth", *(label(ds, m) for m in shown)], strict=True):
         ax.set_ylabel(name, fontsize=8.5)
     return fig

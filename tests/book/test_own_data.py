@@ -82,9 +82,11 @@ def test_the_pictures_are_drawn_from_what_is_stored(tmp_path):
     learned = pd.read_csv(own_data_peers.LEARNED)
     assert learned.shape == (own_data_peers.ATOMS, own_data.SIDE**2)
     assert np.allclose(np.linalg.norm(learned, axis=1), 1, atol=0.01)
-    own_data.write(tmp_path)
+    (tmp_path / "narrow").mkdir()
+    own_data.write(tmp_path, tmp_path / "narrow")
     for name in ("own-data-atoms", "own-data-times"):
-        assert "<svg" in (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
+        for file in (tmp_path / f"{name}.svg", tmp_path / "narrow" / f"{name}.phone.svg"):
+            assert "<svg" in file.read_text(encoding="utf-8")
         assert f"{{figure}} generated/{name}.svg" in PAGE
     table = pd.read_csv(own_data_peers.FILE)
     points = [line.get_xydata()[0] for ax in own_data.times(table).axes for line in ax.lines]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import nbformat
 import numpy as np
 import pytest
 from matplotlib.lines import Line2D
@@ -15,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from benchmarks.spatial import figures as spatial
-from book.site import in_place, phone_labels, phones
+from book.site import build, in_place, moved, phone_labels, phones
 from vnlib.book import paths
 from vnlib.plots.style import IN_ROWS, readable, use_style
 
@@ -75,10 +78,11 @@ def test_the_first_columns_keep_their_rows():
     for number, ax in enumerate(axes.ravel()):
         ax.imshow(np.eye(4))
         ax.set(xticks=[], yticks=[])
-        ax.set_title(str(number), fontsize=8)
+        ax.set_label(str(number))
+        ax.set_title(f"column {number}" if number < 6 else "", fontsize=8)
     assert phones.rearrange(fig)
     order = sorted(fig.axes, key=lambda ax: (-round(ax.get_position().y0, 2), ax.get_position().x0))
-    assert [ax.get_title() for ax in order] == [*"012", *"678", *"345", "9", "10", "11"]
+    assert [ax.get_label() for ax in order] == [*"012", *"678", *"345", "9", "10", "11"]
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -140,7 +144,7 @@ def test_a_legend_beside_a_panel_goes_below():
 def test_legends_of_two_panels_become_one():
     fig, axes = plt.subplots(1, 2, figsize=(10, 4))
     for ax, name in zip(axes, ("one", "two"), strict=True):
-        ax.plot([1, 2], label=name)
+        ax.plot([1, 2], label=name, color="k" if name == "one" else "r")
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
     assert phones.rearrange(fig)
     (legend,) = fig.legends
@@ -148,6 +152,148 @@ def test_legends_of_two_panels_become_one():
     fig.draw_without_rendering()
     one, two = (text.get_window_extent() for text in legend.get_texts())
     assert not phone_labels.over(one, two)
+
+
+def test_legends_in_which_a_mark_means_something_else_stay_with_their_panels():
+    fig, axes = plt.subplots(1, 2, figsize=(10, 4))
+    for ax, name in zip(axes, ("one", "two"), strict=True):
+        ax.plot([1, 2], label=name)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    assert phones.rearrange(fig) and not fig.legends
+    first, second = (ax.get_legend().get_window_extent() for ax in axes)
+    assert axes[0].get_window_extent().y0 > first.y1 > first.y0 > axes[1].get_window_extent().y1
+    assert axes[1].get_window_extent().y0 > second.y1
+
+
+def test_rows_are_read_one_after_the_other_where_lower_panels_have_titles():
+    """Titles of the top row alone name columns."""
+    for named, order in ((2, "012345"), (1, "031425")):
+        fig, axes = plt.subplots(2, 3, figsize=(10, 5), sharex=True)
+        for number, ax in enumerate(axes.ravel()):
+            ax.plot([number, 1])
+            ax.set_title(f"panel {number}" if number < 3 * named else "")
+        for ax in axes[1]:
+            ax.set_xlabel("time")
+        assert phones.rearrange(fig)
+        places = sorted(range(6), key=lambda one: -axes.ravel()[one].get_position().y0)
+        assert "".join(map(str, places)) == order
+        assert fig.get_gid() == f"phone-{'rows' if named == 2 else 'columns'}-2-1"
+        if named == 2:  # each says what x is
+            assert {ax.get_xlabel() for ax in fig.axes} == {"time"}
+            assert all(ax.xaxis.get_tick_params()["labelbottom"] for ax in fig.axes)
+
+
+def test_images_stand_side_by_side_above_the_plot_of_their_row():
+    fig, axes = plt.subplots(2, 3, figsize=(9.6, 4), width_ratios=[1, 1, 5])
+    for row in axes:
+        for ax in row[:2]:
+            ax.imshow(np.eye(4))
+            ax.set(title="a digit", xticks=[], yticks=[])
+        row[2].plot([1, 2])
+    assert phones.rearrange(fig)
+    for left, right, plot in axes:
+        one, other, below = (ax.get_position() for ax in (left, right, plot))
+        assert one.y0 == pytest.approx(other.y0) and one.x1 < other.x0 and below.y1 < one.y0
+        assert below.width > 1.5 * one.width
+
+
+def test_names_of_rows_come_with_a_panel_as_they_were():
+    """Those of groups are bold; names that were not shown, or that the last panel has not, too."""
+    fig, axes = plt.subplots(1, 3, figsize=(10, 3), sharey=True)
+    for ax in axes:
+        ax.plot([1, 2, 3], NAMES, "o")
+    axes[0].get_yticklabels()[1].set_fontweight("bold")
+    axes[0].set_ylabel("model")
+    axes[2].set_ylabel("model", visible=False)
+    assert phones.rearrange(fig)
+    for ax in axes:
+        assert [one.get_fontweight() for one in ax.get_yticklabels()] == [
+            "normal",
+            "bold",
+            "normal",
+        ]
+        assert ax.get_ylabel() == "model" and ax.yaxis.label.get_visible()
+    fig, axes = plt.subplots(1, 2, figsize=(10, 3))
+    for ax in axes:
+        ax.set(ylim=(-0.5, 2.5), yticks=range(3))
+    axes[0].set_yticklabels(NAMES)
+    axes[1].tick_params(labelleft=False)
+    assert phones.rearrange(fig)
+    assert [one.get_text() for one in axes[1].get_yticklabels()] == NAMES
+
+
+def test_a_row_keeps_its_name_where_no_panel_comes_to_the_left():
+    fig, axes = plt.subplots(2, 4, figsize=(9, 4))
+    for ax in axes.ravel():
+        ax.imshow(np.eye(4))
+        ax.set(xticks=[], yticks=[])
+    for ax, name in zip(axes[:, 0], ("one", "two"), strict=True):
+        ax.set_ylabel(name)
+    axes[1, 2].set_visible(False)
+    assert phones.rearrange(fig)
+    assert axes[0, 2].get_ylabel() == "one" and axes[1, 3].get_ylabel() == "two"
+
+
+def test_names_of_rows_do_not_touch_and_titles_begin_where_they_have_room():
+    fig, ax = plt.subplots(figsize=(9, 1.6))
+    ax.plot(range(6), [f"the name of model {n}, which is a long one" for n in range(6)], "o")
+    ax.set_title("one sentence that is longer than the panel is wide, by far", loc="left")
+    assert phones.rearrange(fig)
+    boxes = [one.get_window_extent() for one in ax.get_yticklabels()]
+    assert all(a.y1 < b.y0 or b.y1 < a.y0 for a, b in pairwise(boxes))
+    title = ax._left_title.get_window_extent()
+    assert title.x0 < 0.05 * fig.bbox.width and title.x1 <= fig.bbox.width
+    first, *rest = map(len, ax.get_title(loc="left").split("\n"))
+    assert all(one > 0.7 * first for one in rest), "lines are about as long"
+
+
+def test_a_legend_as_wide_as_its_panel_goes_below_it():
+    fig, ax = plt.subplots(figsize=(9, 4))
+    for number in range(6):
+        ax.plot([number, 1], label=f"an entry of number {number}")
+    ax.legend(ncols=3)
+    assert phones.rearrange(fig)
+    assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
+
+
+def test_a_figure_without_a_drawing_or_a_reason_is_named(tmp_path, monkeypatch):
+    """The build of the shipped results ends there."""
+    png = nbformat.v4.new_output("display_data", {"image/png": ""})
+    cells = []
+    for name in ("one", "TWO", "three", "table"):
+        told = {"mystnb": {"figure": {"name": name}}}
+        shown = [nbformat.v4.new_output("display_data", {"text/html": ""})]
+        shown = shown if name == "table" else [png]
+        cells.append(nbformat.v4.new_code_cell(metadata=told, outputs=shown))
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "page.ipynb")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "two.phone.svg").write_text("<svg/>")
+    monkeypatch.setitem(moved.MOVED, "three", "of a reason")
+    monkeypatch.setattr(build, "EXECUTED", tmp_path)
+    monkeypatch.setattr(build, "EXTRA", tmp_path)
+    with pytest.raises(RuntimeError, match="no drawing for phones of one:"):
+        build._on_phones()
+    monkeypatch.setitem(moved.MOVED, "one", "of a reason")
+    build._on_phones()
+
+
+@pytest.mark.parametrize(
+    ("caption", "told", "said"),
+    [
+        ("Top: errors. Bottom: times.", "columns-2-1", "of every two panels"),
+        ("Errors (top) and times (bottom).", "columns-3-1", "again with all their rows"),
+        ("Upper row: errors, left: old.", "rows-2-1", "upper rows come first"),
+        ("Left: errors. Right: times.", "columns-1-1", "what is left stands above"),
+        ("Left: errors. Middle: times.", "columns-1-2", "what has no room at the right"),
+        ("Errors fall below one tenth.", "columns-2-1", ""),
+        ("Left: errors. Right: times.", "", ""),
+    ],
+)
+def test_a_caption_that_names_places_says_where_they_are(monkeypatch, caption, told, said):
+    monkeypatch.syspath_prepend(paths.SOURCE / "book" / "_extensions")
+    order = importlib.import_module("for_phones").order
+    note = order(caption, f'<svg><g id="phone-{told}"/></svg>' if told else "<svg/>")
+    assert (said in note) if said else note == ""
 
 
 def test_long_titles_are_broken_and_long_names_turned():
@@ -191,7 +337,7 @@ def test_very_many_lines_are_a_picture_and_their_labels_a_drawing():
     for shift in range(300):
         ax.plot(np.sin(np.arange(300) + shift))
     ax.set_title("very many")
-    svg = in_place._for_phones(fig)[in_place.PHONE]
+    svg = in_place.for_phones(fig)[in_place.PHONE]
     assert svg.count("<image") == 1 and "<!-- very many -->" in svg
 
 
@@ -206,9 +352,11 @@ def test_formulas_that_run_into_each_other_are_broken():
 
 def test_a_figure_that_is_moved_sideways_says_why():
     """Of those that have no drawing on the pages of the book."""
-    texts = [path.read_text(encoding="utf-8") for path in paths.CHAPTERS.glob("*/*.ipynb")]
-    for name, reason in phones.MOVED.items():
-        assert any(f'"name": "{name}"' in text for text in texts), name
+    files = [*paths.CHAPTERS.glob("*/*.ipynb"), *paths.BOOK.glob("*.md")]
+    texts = [path.read_text(encoding="utf-8") for path in files]
+    for name, reason in moved.MOVED.items():
+        told = (f'"name": "{name}"', f":name: {name}\n")
+        assert any(one in text for text in texts for one in told), name
         assert len(reason.split()) > 3
 
 
@@ -226,6 +374,13 @@ def test_what_cannot_be_read_so_is_not_drawn_so(monkeypatch):
     for part in fig.subfigures(1, 2):
         part.subplots()
     assert not phones.rearrange(fig)
+    fig, ax = plt.subplots()
+    ax.set_axis_off()
+    assert not phones.rearrange(fig), "nothing is seen"
+    fig, ax = plt.subplots()
+    ax.imshow(np.eye(3))
+    ax.set_axis_off()
+    assert phones.rearrange(fig), "an image without axes is"
     monkeypatch.setattr(phones, "MOST", 30)
     fig, _ = plt.subplots(6, 6)
     assert len(fig.axes) > phones.MOST and not phones.rearrange(fig)
@@ -240,10 +395,10 @@ def test_it_is_the_same_after_the_figure_was_drawn():
 
 
 def test_a_drawing_for_phones_comes_with_a_figure(monkeypatch):
-    svg = in_place._for_phones(panels())[in_place.PHONE]
+    svg = in_place.for_phones(panels())[in_place.PHONE]
     assert svg.startswith("<?xml") and "<!-- panel 2 -->" in svg
     monkeypatch.setattr(phones, "MOST", 30)
-    assert in_place._for_phones(plt.subplots(6, 6)[0]) == {}
+    assert in_place.for_phones(plt.subplots(6, 6)[0]) == {}
 
 
 # --- Pages ----------------------------------------------------------------------------------------
@@ -256,7 +411,7 @@ def page(tmp_path, monkeypatch) -> str:
     source = tmp_path / "source"
     drawn = source / "book" / "extra" / "figures"
     drawn.mkdir(parents=True)
-    (drawn / "fr9-one.phone.svg").write_text("<svg/>")
+    (drawn / "fr9-one.phone.svg").write_text('<svg><g id="phone-columns-1-1"/></svg>')
     (drawn / "fr9-drawn.phone.svg").write_text("<svg/>")
     for name in ("FR9-drawn", "four"):
         (source / f"{name}.svg").write_text(in_place._picture(panels(), sharp=True)[1])

@@ -46,8 +46,8 @@ def test_errors_are_over_those_of_a_zero_image():
     assert ax.get_title() == "square held out", "the one with most models comes first"
     relative = tables.relative(RESULTS).sel(hold_out="square", where="ood").clip(figures.FLOOR)
     relative = relative.median("seed")
-    drawn = [line.get_ydata() for line in ax.lines]
-    assert any(len(y) == len(relative) and np.allclose(y, relative) for y in drawn)
+    drawn = [line.get_xdata() for line in ax.lines]
+    assert any(len(x) == len(relative) and np.allclose(x, relative) for x in drawn)
 
 
 def test_a_map_is_the_median_error_over_that_of_a_zero_image():

@@ -213,7 +213,7 @@ def test_paths_show_the_truth_above_the_models(ds, truth):
     assert axes[0, 1].get_title() == "spring + drag\nstart 2: the median of 5"
     found = axes[0, 1].get_lines()[0].get_xydata()
     assert np.allclose(found, truth["position"].sel(panel="spring+drag")[2, :, 0])
-    assert [ax.texts[0].get_text() for ax in axes[1]] == ["2.4", "lost"]
+    assert [ax.get_xlabel() for ax in axes[1]] == ["2.4", "lost"]
     with pytest.raises(ValueError, match="ds must hold a path"):
         choose(ds.drop_vars("path"), truth, "spring+drag")
     assert (
