@@ -168,9 +168,9 @@ def overview(curves: Mapping[str, xr.Dataset]) -> Figure:
         ax.scatter(1.03, row, color=color, marker=marker, s=30, transform=beside, clip_on=False)
         ax.text(1.055, row, word, va="center", fontsize=8, transform=beside)
         ax.text(1.42, row, f"{tested:,.0f}", va="center", ha="right", fontsize=8, transform=beside)
-    heads = {1.02: ("the book's", "left"), 1.42: ("readings", "right")}
+    heads = {1.02: ("the book's\nreading", "left"), 1.42: ("readings\ntested", "right")}
     for place, (text, side) in heads.items():
-        ax.text(place, -0.9, text, ha=side, fontsize=8, fontweight="bold", transform=beside)
+        ax.text(place, -0.7, text, ha=side, fontsize=8, fontweight="bold", transform=beside)
     names = [shorten(f"{name}: {one.attrs['says']}", 78) for name, one in curves.items()]
     ax.set_yticks(rows, names, fontsize=8)
     ax.set(xlim=(-0.03, 1.03), ylim=(len(frame) - 0.4, -0.6), xticks=np.linspace(0, 1, 5))

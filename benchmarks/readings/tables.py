@@ -71,7 +71,7 @@ def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
         | _titled(one)
         | {"median margin": one["margin"]}
         | (
-            {"without": _apart(one["without"], found.attrs["options"])}
+            {"not asked with": _apart(one["without"], found.attrs["options"]) or "–"}
             if shares["without"].any()
             else {}
         )

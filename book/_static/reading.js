@@ -176,13 +176,14 @@ document.addEventListener("DOMContentLoaded", () => {
   // What is wider or higher than its box fades where it goes on, and a long table can be shown whole.
   const boxes = [...document.querySelectorAll(".bd-content :is(.vn-table, .vn-pan)")].filter((one) => !one.closest(".vn-explorer"));
   const presses = new Map();
-  function fit(box) { // no box ends within a row
+  function fit(box) { // no box ends within a row, and none hides a single one
     box.style.removeProperty("--rows");
     if (!box.matches(".vn-table") || box.scrollHeight <= box.clientHeight + 2) return;
     const top = box.getBoundingClientRect().top - box.scrollTop;
     const ends = [...box.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().bottom - top);
-    const last = ends.filter((end) => end <= box.clientHeight).at(-1);
-    if (last) box.style.setProperty("--rows", `${Math.ceil(last) + box.offsetHeight - box.clientHeight}px`);
+    const seen = ends.filter((end) => end <= box.clientHeight), last = seen.at(-1);
+    if (ends.length - seen.length === 1) box.style.setProperty("--rows", "none");
+    else if (last) box.style.setProperty("--rows", `${Math.ceil(last) + box.offsetHeight - box.clientHeight}px`);
   }
   function cut(box) {
     if (!box.clientWidth) return; // folded

@@ -53,6 +53,12 @@ def condition(sigma: float, positions: int = 28) -> float:
     return float(np.linalg.cond(codes.astype(float)))
 
 
+def elsewhere(of_f: xr.Dataset) -> dict[str, str]:
+    """What App. F's flat Vector Network, of other training, leaves inside the hold-out."""
+    flat = of_f.sel(model=[m for m in ("flat",) if m in of_f["model"]])
+    return texts("fig2-of-f", left(flat), lambda one: f"{short(one)} %")
+
+
 def widths(of_f: xr.Dataset) -> dict[str, str]:
     """OOD errors of App. F's decoders at two widths of the bump, and the conditioning of codes."""
     error = reported(of_f)["mse_ood"]
@@ -116,5 +122,5 @@ def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, st
         | texts("fig2-unsettled", unsettled(every), "{:.0f}".format)
         | texts("fig2-left", left(results), lambda one: f"{short(one)} %")
         | texts("fig2-samples", shown, lambda one: f"{float(f'{one:.2g}'):,.0f}")
-        | ({} if of_f is None else widths(of_f))
+        | ({} if of_f is None else widths(of_f) | elsewhere(of_f))
     )

@@ -177,6 +177,26 @@ def test_a_long_table_says_that_it_goes_on_and_can_be_shown_whole(built, page):
     assert box.evaluate("(one) => getComputedStyle(one).maskImage") == "none"
 
 
+HIDDEN = """() => {
+  const box = document.querySelector("#long"), { rows } = box.querySelector("tbody"), found = [];
+  while (rows.length > 2) {
+    rows[0].remove();
+    dispatchEvent(new Event("resize"));
+    const end = box.getBoundingClientRect().bottom + 3;
+    found.push([...rows].filter((row) => row.getBoundingClientRect().bottom > end).length);
+  }
+  return found;
+}"""
+
+
+def test_no_table_hides_a_single_row(built, page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto((built / "index.html").as_uri())
+    hidden = page.evaluate(HIDDEN)
+    assert hidden[0] > 40 and hidden[-1] == 0
+    assert 2 in hidden and 1 not in hidden
+
+
 def test_a_stacked_row_says_what_its_names_are(built, page):
     page.goto((built / "index.html").as_uri())
     names = "[...document.querySelectorAll('#wide tbody th')].map((one) => one.dataset.head)"

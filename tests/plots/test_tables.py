@@ -55,10 +55,10 @@ def test_a_cell_breaks_before_its_interval_and_its_seeds_and_nowhere_else():
     ], "words break as they do"
 
 
-def test_powers_of_ten_are_written_out_and_their_interval_may_break():
+def test_powers_of_ten_are_written_out_and_their_interval_does_not_break():
     small = spreads({"": errors() * 1e-5}, "model")
     assert Table(small).shown().loc["B", "id"] == "4.0 × 10⁻⁵"
-    first = "2.0\xa0×\xa010⁻⁵ [1.0\xa0×\xa010⁻⁵, 3.0\xa0×\xa010⁻⁵]"
+    first = "2.0\xa0×\xa010⁻⁵ [1.0\xa0×\xa010⁻⁵,\xa03.0\xa0×\xa010⁻⁵]"
     assert cells(small)[0] == first
     frame = pd.DataFrame({"a": [1.5e7], "b": [1e-9], "said": ["5.4e-3"]}, ["x"])
     assert cells(frame, b="{:.0e}") == ["1.5\xa0×\xa010⁷", "1\xa0×\xa010⁻⁹", "5.4\xa0×\xa010⁻³"]

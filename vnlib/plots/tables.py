@@ -17,8 +17,8 @@ from IPython.display import HTML
 from vnlib.plots.frames import otherwise
 from vnlib.plots.statistics import STATISTICS, confidence, over_seeds, raised, said, short
 
-# Spaces at which no cell breaks: in a number and its unit, an interval without powers, in "n = 5".
-_WHOLE = r"(?<=[]\d]) (?=[×%]|\w{1,3}\b)|(?<=×) |(?<=,) (?=[^[×]*])|(?<=n) (?==)|(?<=n =) "
+# Spaces at which no cell breaks: in a number and its unit, in an interval, in "n = 5".
+_WHOLE = r"(?<=[]\d]) (?=[×%]|\w{1,3}\b)|(?<=×) | (?=[^][]*])|(?<=n) (?==)|(?<=n =) "
 
 
 @dataclass(frozen=True)

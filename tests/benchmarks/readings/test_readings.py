@@ -192,7 +192,8 @@ def test_an_option_that_is_not_asked_beside_all_others_says_without_which():
     assert frame[("size", "large")] == "largest" and frame[("middle", "largest")] == "large"
     assert frame[("middle", "mean")] == ""
     shown = tables.options({"X-1": found}, "X-1").shown()
-    assert shown.loc[("how large", "large"), "without"] == "largest"
+    assert shown.loc[("how large", "large"), "not asked with"] == "largest"
+    assert "–" in set(shown["not asked with"])
 
 
 def test_an_option_that_is_excluded_everywhere_is_none():

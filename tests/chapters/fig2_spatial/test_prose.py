@@ -75,6 +75,24 @@ def test_the_readout_alone_is_trained_twice_as_long_as_in_appendix_f(results, of
     assert found[0]["low"] > 1 and found[1]["high"] < 1
 
 
+def test_the_flat_network_of_appendix_f_is_this_one_with_another_training(results, of_f):
+    """The page says in what it differs, and both leave nearly all of the error."""
+    here, there = (
+        json.loads(str(one["run_settings"].sel(model=name).values[0]))["training"]
+        for one, name in ((results, "vn_flat"), (of_f, "flat"))
+    )
+    assert {**here.pop("options"), "sweeps": 30} == there.pop("options") | {"nonnegative": False}
+    apart = {key: (here[key], there[key]) for key in here if here[key] != there[key]}
+    assert apart == {"lr": (0.01, 0.03), "consolidation": (1000, 500)}
+    low, high = (
+        over_seeds(one["mse_ood"] / one["zero_baseline_ood"])
+        for one in (of_f.sel(model="flat"), results.sel(model="vn_flat"))
+    )
+    assert 0.8 < low["low"] and low["high"] < high["low"]
+    told = tables.numbers(results, of_f)
+    assert told["fig2-of-f-flat"].startswith("89 ") and told["fig2-left-vn-flat"].startswith("96 ")
+
+
 def test_the_order_of_small_errors_flips_with_the_width_of_the_bump(results, of_f):
     told = tables.numbers(results, of_f)
     told = {key.removeprefix("fig2-width-"): number(told[key]) for key in told if "width" in key}
