@@ -120,10 +120,10 @@ def example(results: xr.Dataset) -> Figure:
         turns = one["after"].values
         ax.set(yscale="log", xticks=turns, xlabel="tasks learned so far")
         ax.set_title(f"{KINDS[kind]}: error on the first", fontsize=10)
-        ax.legend(fontsize=8.5, ncols=2 if kind == "digits" else 1)
+        ax.legend(fontsize=8.5)
         if kind == "digits":
             _readable(ax.yaxis)
-            ax.set_ylim(top=1.2)
+            ax.set_ylim(top=2.5)  # room for the legend
     axes[0, 0].set_ylabel("error over mean square", fontsize=9)
     return fig
 
@@ -133,7 +133,12 @@ def ends(results: xr.Dataset) -> Figure:
     kinds = [kind for kind in KINDS if models_of(results, kind)]
     heights = [len(models_of(results, kind)) + 1.5 for kind in kinds]
     fig, axes = plt.subplots(
-        len(kinds), 2, figsize=(10.5, 0.36 * sum(heights) + 1), squeeze=False, height_ratios=heights
+        len(kinds),
+        2,
+        figsize=(10.5, 0.36 * sum(heights) + 1),
+        squeeze=False,
+        sharey="row",
+        height_ratios=heights,
     )
     ratio, errors = forgotten(results), final(results)
     for row, kind in zip(axes, kinds, strict=True):
@@ -141,11 +146,10 @@ def ends(results: xr.Dataset) -> Figure:
         _streams(row[0], ratio.sel(model=names, stream=["sequence", "replay"]))
         _streams(row[1], errors.sel(model=names))
         row[0].axvline(1, color="0.5", lw=0.8)
-        row[1].tick_params(labelleft=False)
         for ax in row:
             if kind == "digits":  # those of forces span decades
                 _readable(ax.xaxis)
-        row[0].set_title(KINDS[kind], fontsize=9)
+            ax.set_title(KINDS[kind], fontsize=9)
         row[0].set_xlabel("error at the end / right after the task")
         row[1].set_xlabel("error at the end over mean square")
     handles = [
