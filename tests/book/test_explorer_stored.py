@@ -11,6 +11,7 @@ from explorer_cases import told
 from scipy.stats.mstats import median_cihs as interval
 
 from benchmarks.spatial import figures_explorer as kit
+from chapters.FR3_low_rank import figures_explorer
 from vnlib.book import paths
 
 
@@ -126,6 +127,28 @@ def test_a_network_that_errs_elsewhere_than_the_stored_one_is_not_shown(name):
     assert kit.again(ds, None) == []
 
 
+def test_networks_that_err_elsewhere_are_shown_with_their_errors_where_that_is_said():
+    ds = stored("FR3_low_rank").load()
+    drawings = stored("FR3_low_rank.drawings").load().sel(model=["factorised"])
+    other = drawings.assign_coords(model=["none"])
+    drawings = xr.concat([drawings, other], "model")
+    mse = ds["mse"].sel(model="none", seed=0, hold_out="square")
+    drawings["drawing_mse"].loc[{"model": "none"}] = (np.sqrt(mse) + 0.05) ** 2
+    assert kit.again(ds, drawings) == ["factorised"]
+    assert kit.apart(ds, drawings)["none"] == pytest.approx(0.05, abs=1e-6)
+    found = figures_explorer.explorer(ds, drawings)
+    assert f"but for {ds['label'].sel(model='none').item()}, " in found["note"]
+    assert "by up to 0.050." in found["note"]
+    (table,) = (one for one in found["views"] if one["show"] == "table")
+    columns = dict(zip(table["columns"], table["values"], strict=True))
+    at = {"model": "none", "hold_out": "square", "position": 7}
+    own, first = columns["mean squared error of the drawing"], columns["mean squared error there"]
+    assert row(first, **at)[0] == pytest.approx(float(mse[7]))
+    assert row(own, **at)[0] == pytest.approx((float(mse[7]) ** 0.5 + 0.05) ** 2)
+    image = next(one for one in found["views"] if one["title"] == "drawn by {right}")["values"]
+    assert image.sel(at).notnull().all()
+
+
 def test_the_weight_of_a_penalty_in_fr_fig_3():
     ds = stored("FR3_low_rank")
     weights = {model: float(text) for model, text in names("FR3_low_rank", "left").items()}
@@ -168,6 +191,17 @@ def test_the_number_of_bumps_in_fr_fig_4():
         bright = view["values"].sel(at).sel(model="vn_joint", amount=amount)
         np.testing.assert_array_equal(bright, pictures.sel(model="vn_joint", diet=diet))
     assert bumps["values"].sel(amount="0").isnull().all(), "nobody is trained on nothing"
+    for view, kind in ((stripes, "stripes"), (bumps, "bumps")):
+        for amount in ("25", "50", "100", "all"):
+            own = ds.sel(diet=f"{kind}+{amount}", model=view["values"]["model"])
+            drawn = view["values"].sel(amount=amount).notnull().all(("sample", "v", "u"))
+            trained = own["mse_ood"].notnull().any("seed")
+            np.testing.assert_array_equal(drawn, trained)
+            assert (
+                trained.all()
+                or "not trained" in view["missing"]
+                or "other numbers" in view["missing"]
+            )
     one, form = bump["values"].sel(at), cross["values"].sel(at)
     assert one.values[18, 20] == 1 and one.values[19, 21] == pytest.approx(np.exp(-1))
     assert form.values[18, 20] == 2 and form.values[18, 0] == pytest.approx(1)
@@ -190,6 +224,10 @@ def test_the_angle_in_fr_fig_9():
     for view, end in ((low, "low"), (high, "high")):
         wanted = one["end_image"].sel(model="cnn", digit=4, end=end)
         np.testing.assert_array_equal(view["values"].sel(digit=4), wanted)
+    there = drawn["values"].notnull().all(("shown", "y", "x"))
+    others = there.sel(digit=[digit for digit in there["digit"].values if digit != 4])
+    assert there.sel(digit=4).all() and others.sel(model=["cnn", "cnn_4"]).all()
+    assert not others.sel(model=["cnn_8", "mlp"]).any() and "digit 4 alone" in drawn["missing"]
     (curve,), (table,) = views("FR5_rotation", "curve"), views("FR5_rotation", "table")
     errors = np.sort(ds["error_model"].sel(model="cnn", digit=4, angle=180.0).values)
     wanted = [np.median(errors), *interval(errors), 8]
