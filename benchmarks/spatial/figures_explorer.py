@@ -238,6 +238,6 @@ def _whose(results: xr.Dataset, whole: list[str], complete: bool, *words: str) -
     if complete:
         return made
     return (
-        f"{made} There are such drawings{within} of {_names(results, whole)}. Others were not "
-        "trained again; they have some at the dots alone."
+        f"{made} There are such drawings{within} of {_names(results, whole)}. No such runs of "
+        "others are stored; they have drawings at the dots alone."
     )
