@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from data_gen import bumps
-from vnlib.plots.statistics import median, over_seeds
+from vnlib.plots.statistics import median, over_seeds, short
 
 LOW, HIGH = 1e-8, 1e-1  # errors beyond have the colours of the ends
 SIDES = {"left": "first model", "right": "second model"}
@@ -61,9 +61,9 @@ def targets(results: xr.Dataset) -> xr.DataArray:
     return _numbered(bumps.make(config)["image"].drop_vars(("x", "y"), errors="ignore"))
 
 
-def again(results: xr.Dataset, drawings: xr.Dataset | None) -> list[str]:
-    """The models whose run was made again and errs at every position as the stored one does, to less
-    than a step of its drawings.
+def apart(results: xr.Dataset, drawings: xr.Dataset | None) -> dict[str, float]:
+    """By how much the r.m.s. error of a run that was made again differs at most from the stored one's
+    at the same position, by model.
 
     Parameters
     ----------
@@ -72,38 +72,42 @@ def again(results: xr.Dataset, drawings: xr.Dataset | None) -> list[str]:
     drawings
         See `benchmarks.spatial.drawings`; None where there are none.
     """
-    found = []
+    found = {}
     for model in [] if drawings is None else drawings["model"].values.tolist():
         one = drawings.sel(model=model)
         if model in results["model"] and int(one["drawn_seed"].max()) in results["seed"]:
             stored = results["mse"].sel(model=model, seed=int(one["drawn_seed"].max()))
-            apart = np.abs(np.sqrt(one["drawing_mse"]) - np.sqrt(stored))
-            found += [model] * bool((apart < CLOSE).all())
+            differs = np.abs(np.sqrt(one["drawing_mse"]) - np.sqrt(stored))
+            found[model] = float(differs.max(skipna=False))
     return found
 
 
-def drawn(
-    results: xr.Dataset, samples: xr.DataArray, drawings: xr.Dataset | None
-) -> tuple[xr.DataArray, list[str]]:
-    """Images over (model, ..., position, y, x): at every position of those models that are named
-    beside them, at samples of others.
+def again(results: xr.Dataset, drawings: xr.Dataset | None) -> list[str]:
+    """The models whose run that was made again errs at every position as the stored one does, to less
+    than a step of its drawings.
+    """
+    return [model for model, most in apart(results, drawings).items() if most < CLOSE]
+
+
+def drawn(samples: xr.DataArray, drawings: xr.Dataset | None, whole: list[str]) -> xr.DataArray:
+    """Images over (model, ..., position, y, x): at every position of `whole` models, at samples of
+    others.
 
     Parameters
     ----------
     samples
         Over (model, ..., sample, y, x).
     """
-    whole = again(results, drawings)
     few = samples.rename(sample="position")
     if drawings is None or not whole:
-        return few, []
+        return few
     step = float(drawings["drawing"].attrs["units"])
     every = _numbered(drawings["drawing"]).sel(model=whole).astype("float32") * step
     every = (every / SHOWN).round() * SHOWN
     every = every.drop_vars(("label", "group", "depth"), errors="ignore")
     if any(every.sizes[dim] < size for dim, size in few.sizes.items()):
         every = every.combine_first(few)
-    return every.sel(model=results["model"]).transpose(*few.dims), whole
+    return every.sel(model=few["model"]).transpose(*few.dims)
 
 
 def _numbered(values: xr.DataArray) -> xr.DataArray:
@@ -125,7 +129,7 @@ def positions(
     quantity: str = "brightness",
     whose: str = "the first seed",
     within: str = "",
-    others: str = "Others were not trained again; they",
+    otherwise: str = "",
     more: str = "",
 ) -> dict[str, Any]:
     """Error maps of two models, and at the position that is picked their errors and drawings.
@@ -150,14 +154,17 @@ def positions(
         What a pixel is, between 0 and 1.
     whose, within
         Of which seed drawings are, and with what held out those at all positions.
-    others
-        Begins the sentence on models without these.
+    otherwise
+        Ends the sentence on errors where networks err otherwise than the stored ones, those of {names}, by
+        up to {most}: they are shown all the same, with their errors. Where nothing is said, they are not.
     more
         What else the note says.
     """
     count = results.sizes["position"]
     places = list(range(count))
-    images, whole = drawn(results, samples, drawings)
+    differ = {m: most for m, most in apart(results, drawings).items() if most >= CLOSE}
+    whole = again(results, drawings) + [*differ] * bool(otherwise)
+    images = drawn(samples, drawings, whole)
     complete = bool(images.isel(y=0, x=0).notnull().all()) and len(whole) > 0
     stored = [] if complete else samples["sample"].values.tolist()
     xs, ys = (results[f"position_{axis}"].values.astype(int) for axis in "xy")
@@ -183,7 +190,10 @@ def positions(
     }  # fmt: skip
     image = {"show": "image", "low": 0.0, "high": 1.0, "up": True, "missing": FEW}
     said = {"mean squared error there": over, **(columns or {})}
-    if whole and most > 1:  # else they are the same
+    but = ""
+    if differ and otherwise:
+        but = otherwise.format(names=_names(results, differ), most=short(max(differ.values())))
+    if but or (whole and most > 1):  # else they are the same
         said["mean squared error of the drawing"] = _errors(drawings, whole, over)
     rows = [{"name": name, "by": {"model": key}} for key, name in called.items()]
     table = {"show": "table", "title": "At {position}", "columns": [*said], "rows": rows}
@@ -193,7 +203,7 @@ def positions(
     ]
     return {
         "title": "Pick a position and two models",
-        "note": f"{HOW} Dashed: the hold-out. {_whose(results, whole, complete, whose, within, others)} {quantity.capitalize()} "
+        "note": f"{HOW} Dashed: the hold-out. {_whose(results, whole, complete, whose, within, but)} {quantity.capitalize()} "
         f"beyond 0 and 1 is drawn as these. Errors by position: {kept}. {more}",
         "choices": [*choices, position],
         "views": [
@@ -205,6 +215,10 @@ def positions(
     }
 
 
+def _names(results: xr.Dataset, models: Iterable[str]) -> str:
+    return "; ".join(str(results["label"].sel(model=one).values) for one in models)
+
+
 def _errors(drawings: xr.Dataset, whole: list[str], like: xr.Dataset) -> xr.Dataset:
     """The errors of single networks, in the form of statistics over seeds."""
     one = _numbered(drawings["drawing_mse"]).sel(model=whole).reindex_like(like["median"])
@@ -214,17 +228,17 @@ def _errors(drawings: xr.Dataset, whole: list[str], like: xr.Dataset) -> xr.Data
 
 def _whose(results: xr.Dataset, whole: list[str], complete: bool, *words: str) -> str:
     """Which drawings there are, in `words` of `positions`."""
-    whose, within, others = words
+    whose, within, but = words
     if not whole:
         return f"Drawings are of {whose}, at the dots alone."
     made = (
         f"Drawings, in steps of {SHOWN}, are of one network of a model, of {whose}, trained again: at "
         f"every position its r.m.s. error, before drawings are cut and rounded, is the stored one to "
-        f"within {CLOSE}."
+        f"within {CLOSE}{but and f'; {but}'}."
     )
     if complete:
         return made
-    names = "; ".join(str(results["label"].sel(model=one).values) for one in whole)
     return (
-        f"{made} There are such drawings{within} of {names}. {others} have some at the dots alone."
+        f"{made} There are such drawings{within} of {_names(results, whole)}. No such runs of "
+        "others are stored; they have drawings at the dots alone."
     )

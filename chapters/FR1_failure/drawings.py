@@ -13,8 +13,8 @@ from vnlib.book.chapter import Axes, Chapter, Settings
 
 HOLD_OUT = "square"
 SHOWN = (  # the others take minutes to half an hour each, without a GPU
-    *("cnn_bump", "mlp_bump", "mlp_bump_longer", "mlp_ramp", "additive"),
-    *("outer", "factorised", "vn_full"),
+    *("cnn_bump", "mlp_bump", "mlp_bump_longer", "mlp_ramp", "mlp_one_hot"),
+    *("mlp_fourier", "additive", "outer", "factorised", "vn_full"),
 )
 
 

@@ -16,6 +16,11 @@ from vnlib.plots.statistics import over_seeds
 
 FIRST = {"model": "cnn", "sample": "20, 18", "amount": "100"}
 KINDS = {"stripes": "stripes and {amount} bumps", "bumps": "{amount} bumps only"}
+MISSING = {
+    "stripes": "With stripes this decoder was trained on other numbers of bumps alone.",
+    "bumps": "Without stripes this decoder was not trained on this number of bumps; on none there is "
+    "nothing to learn.",
+}
 COLUMNS = {
     "hit_ood": "share of hits",
     "bump_hit_ood": "share of hits with a bump",
@@ -62,7 +67,9 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
             image | {"title": "bump at {sample}", "values": true("bumps"), "key": "ink"},
             image | {"title": "cross at {sample}", "values": true("stripes")},
             *(
-                image | {"title": f"after {title}", "values": of_kind(drawn, kind, steps)}
+                image
+                | {"title": f"after {title}", "values": of_kind(drawn, kind, steps)}
+                | {"missing": MISSING[kind]}
                 for kind, title in KINDS.items()
             ),
             *(

@@ -14,6 +14,7 @@ from vnlib.plots.statistics import median, over_seeds
 SIDES = {"left": "first network", "right": "second network"}
 FIRST = {"left": "cnn", "right": "cnn_8"}
 IMAGE = {"show": "image", "low": 0.0, "high": 1.0}
+MISSING = f"This network was trained on turns of the digit {PAPER_DIGIT} alone."
 NOTE = (
     "Pictures are of the first seed, with eight bits a pixel; ink beyond 0 and 1 is drawn as these. "
     "Errors: median over n seeds [95 % interval, of two seeds their range]. Grey in the plot: the gap, "
@@ -71,6 +72,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
     rows = [{"name": f"{{{key}}}", "hue": key, "by": {"model": key}} for key in SIDES]
     drawn = [
         {"title": f"drawn by {{{key}}}", "values": kept["drawn_image"], "by": {"model": key}}
+        | {"missing": MISSING}
         for key in SIDES
     ]
     edges = [

@@ -11,6 +11,7 @@ from explorer_cases import told
 from scipy.stats.mstats import median_cihs as interval
 
 from benchmarks.spatial import figures_explorer as kit
+from chapters.FR3_low_rank import figures_explorer
 from vnlib.book import paths
 
 
@@ -99,9 +100,11 @@ def test_positions_of_fr_fig_1():
     ds, (left, _) = stored("FR1_failure").sel(hold_out="square"), views("FR1_failure", "map")
     _, drawn, _ = views("FR1_failure", "image")
     errors = ds["mse"].sel(seed=0)
-    assert everywhere("FR1_failure", errors, 1.0) >= 7
+    assert everywhere("FR1_failure", errors, 1.0) >= 9
     kept = ds["shown_image"].isel(seed=0)
-    for model in ("cnn_ramp", "coordconv"):  # not made again
+    made = stored("FR1_failure.drawings")["model"].values
+    others = [model for model in ds["model"].values if model not in made]
+    for model in others:
         image = drawn["values"].sel(model=model, position=575)
         np.testing.assert_array_equal(image, kept.sel(model=model, panel="output", sample=575))
         assert drawn["values"].sel(model=model, position=7).isnull().all()
@@ -111,7 +114,8 @@ def test_positions_of_fr_fig_1():
             left["values"].sel(model=model, position=575), np.nanmedian(seeds), rtol=1e-6
         )
     assert left["outline"].sum() == (ds["held_out"].isel(model=3, seed=0) == 1).sum() > 200
-    assert 575 in left["marks"] and "were not trained again" in told("FR1_failure")["note"]
+    assert (575 in left["marks"]) is bool(others)
+    assert ("No such runs of others are stored" in told("FR1_failure")["note"]) is bool(others)
 
 
 @pytest.mark.parametrize("name", ["fig2_spatial", "FR1_failure"])
@@ -126,6 +130,28 @@ def test_a_network_that_errs_elsewhere_than_the_stored_one_is_not_shown(name):
     assert kit.again(ds, None) == []
 
 
+def test_networks_that_err_elsewhere_are_shown_with_their_errors_where_that_is_said():
+    ds = stored("FR3_low_rank").load()
+    drawings = stored("FR3_low_rank.drawings").load().sel(model=["factorised"])
+    other = drawings.assign_coords(model=["none"])
+    drawings = xr.concat([drawings, other], "model")
+    mse = ds["mse"].sel(model="none", seed=0, hold_out="square")
+    drawings["drawing_mse"].loc[{"model": "none"}] = (np.sqrt(mse) + 0.05) ** 2
+    assert kit.again(ds, drawings) == ["factorised"]
+    assert kit.apart(ds, drawings)["none"] == pytest.approx(0.05, abs=1e-6)
+    found = figures_explorer.explorer(ds, drawings)
+    assert f"but for {ds['label'].sel(model='none').item()}, " in found["note"]
+    assert "by up to 0.050." in found["note"]
+    (table,) = (one for one in found["views"] if one["show"] == "table")
+    columns = dict(zip(table["columns"], table["values"], strict=True))
+    at = {"model": "none", "hold_out": "square", "position": 7}
+    own, first = columns["mean squared error of the drawing"], columns["mean squared error there"]
+    assert row(first, **at)[0] == pytest.approx(float(mse[7]))
+    assert row(own, **at)[0] == pytest.approx((float(mse[7]) ** 0.5 + 0.05) ** 2)
+    image = next(one for one in found["views"] if one["title"] == "drawn by {right}")["values"]
+    assert image.sel(at).notnull().all()
+
+
 def test_the_weight_of_a_penalty_in_fr_fig_3():
     ds = stored("FR3_low_rank")
     weights = {model: float(text) for model, text in names("FR3_low_rank", "left").items()}
@@ -134,11 +160,17 @@ def test_the_weight_of_a_penalty_in_fr_fig_3():
     np.testing.assert_allclose(target["values"], bump(1.5, 32), atol=1e-6)
     at = {"model": "variance_low", "hold_out": "square"}
     one = ds.sel(at).isel(seed=0)
-    images = drawn["values"].sel(at)
-    np.testing.assert_array_equal(
-        images.sel(position=132), one["sample_image"].sel(sample=132).astype("float32")
-    )
-    assert images.sel(position=7).isnull().all()
+    made = stored("FR3_low_rank.drawings")["model"].values.tolist()
+    assert set(kit.apart(ds, stored("FR3_low_rank.drawings"))) == set(made) >= {"factorised"}
+    for model in ds["model"].values:
+        images, few = (
+            drawn["values"].sel(model=model, hold_out=region)
+            for region in ("square", "large_corner")
+        )
+        assert images.notnull().all() if model in made else images.sel(position=7).isnull().all()
+        assert few.sel(position=7).isnull().all()
+        kept = ds["sample_image"].sel(model=model, hold_out="large_corner", sample=132)[0]
+        np.testing.assert_array_equal(few.sel(position=132), kept.astype("float32"))
     whole = drawn["values"].sel(model="factorised", hold_out="square")
     np.testing.assert_allclose(whole, bump(1.5, 32), atol=0.016)
     for view, axis, places in ((x, "x", [4, 4, 0]), (y, "y", [4, 0, 4])):
@@ -168,6 +200,17 @@ def test_the_number_of_bumps_in_fr_fig_4():
         bright = view["values"].sel(at).sel(model="vn_joint", amount=amount)
         np.testing.assert_array_equal(bright, pictures.sel(model="vn_joint", diet=diet))
     assert bumps["values"].sel(amount="0").isnull().all(), "nobody is trained on nothing"
+    for view, kind in ((stripes, "stripes"), (bumps, "bumps")):
+        for amount in ("25", "50", "100", "all"):
+            own = ds.sel(diet=f"{kind}+{amount}", model=view["values"]["model"])
+            drawn = view["values"].sel(amount=amount).notnull().all(("sample", "v", "u"))
+            trained = own["mse_ood"].notnull().any("seed")
+            np.testing.assert_array_equal(drawn, trained)
+            assert (
+                trained.all()
+                or "not trained" in view["missing"]
+                or "other numbers" in view["missing"]
+            )
     one, form = bump["values"].sel(at), cross["values"].sel(at)
     assert one.values[18, 20] == 1 and one.values[19, 21] == pytest.approx(np.exp(-1))
     assert form.values[18, 20] == 2 and form.values[18, 0] == pytest.approx(1)
@@ -190,6 +233,10 @@ def test_the_angle_in_fr_fig_9():
     for view, end in ((low, "low"), (high, "high")):
         wanted = one["end_image"].sel(model="cnn", digit=4, end=end)
         np.testing.assert_array_equal(view["values"].sel(digit=4), wanted)
+    there = drawn["values"].notnull().all(("shown", "y", "x"))
+    others = there.sel(digit=[digit for digit in there["digit"].values if digit != 4])
+    assert there.sel(digit=4).all() and others.sel(model=["cnn", "cnn_4"]).all()
+    assert not others.sel(model=["cnn_8", "mlp"]).any() and "digit 4 alone" in drawn["missing"]
     (curve,), (table,) = views("FR5_rotation", "curve"), views("FR5_rotation", "table")
     errors = np.sort(ds["error_model"].sel(model="cnn", digit=4, angle=180.0).values)
     wanted = [np.median(errors), *interval(errors), 8]
