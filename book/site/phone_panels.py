@@ -57,10 +57,11 @@ def arrange(figure: Figure) -> bool:
     listed = figure.get_label() == IN_ROWS
     in_rows = listed or any(_title(one) for (row, _), one in at.items() if row)
     fit = (in_rows and _pictures_first(at, columns)) or _columns(panels, columns, wide)
-    if fit < columns:
+    named = any(one.get_ylabel() for (_, column), one in at.items() if not column)
+    if fit < columns and (named or not listed):
         figure.set_gid(f"phone-{'rows' if in_rows else 'columns'}-{rows}-{fit}")
     feet = {at[place]: at[max(at, key=lambda one: (one[1] == place[1], one))] for place in at}
-    if listed and not any(one.get_ylabel() for (_, column), one in at.items() if not column):
+    if listed and not named:
         at = {(0, number): at[place] for number, place in enumerate(sorted(at))}
         rows, columns, ratios = 1, len(at), None
     heights: list[float] = []
