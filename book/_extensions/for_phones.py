@@ -21,7 +21,7 @@ SIDES = re.compile(r"\b(left|right)( pair| and \w+)?:|\((left|right)\b", re.IGNO
 # So are rows and columns.
 ROWS = re.compile(
     r"\b(top|bottom|upper|lower|above|below|rows?|columns?)( \w+)?:"
-    r"|\((top|bottom|upper|lower|above|below|rows|columns)\b",
+    r"|\((top|bottom|upper|lower|above|below)\b",
     re.IGNORECASE,
 )
 # What `phone_panels` tells of the order: what comes first, of how many rows, in how many columns.

@@ -38,7 +38,6 @@ def wrap(figure: Figure) -> bool:
         names = axes.get_yticklabels()
         if any(one.get_window_extent().width > 0.42 * room and _breakable(one) for one in names):
             found |= _names(axes)
-        found |= _spread(axes)
         boxes = [(text, text.get_window_extent()) for text in axes.texts]
         heads = sorted(boxes, key=lambda head: (round(head[1].y0), head[1].x0))
         close = [
@@ -93,22 +92,19 @@ def _names(axes: Axes) -> bool:
     return broken != texts
 
 
-def _spread(axes: Axes) -> bool:
+def spread(figure: Figure) -> bool:
     """Make a figure higher until no names of the rows of a panel touch; whether some did."""
-    names = shown_ticks(axes.yaxis) if axes.axison and has_names(axes) else []
-    boxes = sorted((one.get_window_extent() for one in names), key=lambda box: box.y0)
-    boxes = [box for box in boxes if box.height > 1]
-    margin = 0.25 * LINE * axes.figure.dpi
-    more = [
-        ((one.height + other.height) / 2 + margin)
-        / max(1.0, (sum(other.intervaly) - sum(one.intervaly)) / 2)
-        for one, other in pairwise(boxes)
-    ]
-    factor = max(more, default=1.0)
-    if factor <= 1.01 or not isinstance(axes.figure, Figure):
-        return False
-    axes.figure.set_figheight(axes.figure.get_figheight() * min(factor, 3.0))
-    return True
+    factor, margin = 1.0, 0.4 * LINE * figure.dpi
+    for axes in figure.axes:
+        names = shown_ticks(axes.yaxis) if axes.axison and has_names(axes) else []
+        boxes = sorted((one.get_window_extent() for one in names), key=lambda box: box.y0)
+        for one, other in pairwise(box for box in boxes if box.height > 1):
+            need = (one.height + other.height) / 2 + margin
+            there = (other.y0 + other.y1 - one.y0 - one.y1) / 2
+            factor = max(factor, need / max(1.0, there))
+    if factor > 1.01:
+        figure.set_figheight(figure.get_figheight() * min(factor, 3.0))
+    return factor > 1.01
 
 
 def _breakable(text: Text) -> bool:

@@ -23,6 +23,8 @@ PICTURE = 2.2
 """Inches of the height of an image at most."""
 MANY = 30
 """Panels; a figure of more is a table of pictures, which may be small."""
+LONG = 27
+"""Rows with names; panels of more stand side by side in twos, else they would be very tall."""
 SMALL = 0.8
 """Inches of a panel where there are `MANY`."""
 
@@ -55,10 +57,11 @@ def arrange(figure: Figure) -> bool:
     listed = figure.get_label() == IN_ROWS
     in_rows = listed or any(_title(one) for (row, _), one in at.items() if row)
     fit = (in_rows and _pictures_first(at, columns)) or _columns(panels, columns, wide)
-    if fit < columns:
+    named = any(one.get_ylabel() for (_, column), one in at.items() if not column)
+    if fit < columns and (named or not listed):
         figure.set_gid(f"phone-{'rows' if in_rows else 'columns'}-{rows}-{fit}")
     feet = {at[place]: at[max(at, key=lambda one: (one[1] == place[1], one))] for place in at}
-    if listed and not any(one.get_ylabel() for (_, column), one in at.items() if not column):
+    if listed and not named:
         at = {(0, number): at[place] for number, place in enumerate(sorted(at))}
         rows, columns, ratios = 1, len(at), None
     heights: list[float] = []
@@ -147,6 +150,9 @@ def _columns(panels: Sequence[Axes], columns: int, wide: float) -> int:
         or (wide < 2.3 and not any(map(has_names, shown)))
         or wide < 1.8
     )
+    long = all(len(one.get_yticks()) > LONG for one in shown) and any(map(has_names, shown))
+    if columns > 1 and long:
+        return 2  # names once for two panels
     least = NARROWEST if len(panels) <= MANY else SMALL
     pictures = all(is_bare(one) for one in shown if one.has_data() or len(panels) <= MANY)
     most = int(WIDTH / (least if pictures else 2.1 if small else WIDTH))

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from book.site.phone_labels import WIDTH, begin_left, clashes, turn, wrap
+from book.site.phone_labels import WIDTH, begin_left, clashes, spread, turn, wrap
 from book.site.phone_legends import legends_below, narrow_legend, one_legend
 from book.site.phone_panels import MANY, TALLEST, arrange, is_bare
 from book.site.phone_tables import bar_below, cut_table
@@ -68,6 +68,10 @@ def rearrange(figure: Figure) -> bool:
         _lay_out(figure)
     for _ in range(2):  # what is wrapped or turned takes room from the rest
         if not wrap(figure) | turn(figure):
+            break
+        _lay_out(figure)
+    for _ in range(2):
+        if not spread(figure) | turn(figure):
             break
         _lay_out(figure)
     more = figure.get_tightbbox().width - WIDTH  # what stands beside panels

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.ticker import LogLocator
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from benchmarks.spatial import figures as spatial
-from book.site import build, in_place, moved, phone_labels, phones
+from book.site import build, in_place, moved, phone_labels, phone_panels, phones
 from vnlib.book import paths
 from vnlib.plots.style import IN_ROWS, readable, use_style
 
@@ -245,6 +246,27 @@ def test_names_of_rows_do_not_touch_and_titles_begin_where_they_have_room():
     assert title.x0 < 0.05 * fig.bbox.width and title.x1 <= fig.bbox.width
     first, *rest = map(len, ax.get_title(loc="left").split("\n"))
     assert all(one > 0.7 * first for one in rest), "lines are about as long"
+
+
+def test_very_many_rows_of_names_stand_once_beside_two_panels(monkeypatch):
+    monkeypatch.setattr(phone_panels, "LONG", 2)
+    fig = panels()
+    assert phones.rearrange(fig)
+    first, second, third = (ax.get_position() for ax in fig.axes)
+    assert first.y0 == pytest.approx(second.y0) and third.y1 < first.y0
+    shown = [any(one.get_text() for one in ax.get_yticklabels()) for ax in fig.axes]
+    assert shown == [True, False, True]
+
+
+def test_numbers_of_logarithmic_axes_do_not_touch():
+    fig, ax = plt.subplots(figsize=(9, 3))
+    ax.plot([1e-30, 1e30], NAMES[:2])
+    ax.set_xscale("log")
+    ax.set_xticks([10.0**n for n in range(-30, 31, 6)])
+    ax.xaxis.set_major_locator(LogLocator(numticks=14))
+    assert phones.rearrange(fig)
+    boxes = [one.get_window_extent() for one in phone_labels.shown_ticks(ax.xaxis)]
+    assert len(boxes) > 1 and all(a.x1 < b.x0 for a, b in pairwise(boxes))
 
 
 def test_a_legend_as_wide_as_its_panel_goes_below_it():
