@@ -87,10 +87,11 @@ def test_a_question_of_one_sentence_and_an_example_come_before_the_answer(name):
 def test_the_answer_is_three_sentences_with_a_number_each(name):
     (answer,) = [c for section, _, c in parted(name) if section == "The answer"]
     assert SHIPPED in answer.metadata.tags
-    before, *points = answer.source.rstrip().split("\n- ")
+    listed, after = answer.source.split("## The answer")[1].strip().rsplit("\n\n", 1)
+    points = listed.removeprefix("- ").split("\n- ")
     assert [len(GLUE.findall(one)) for one in points] == [1, 1, 1]
-    # A sentence each, and nothing beside them but one that says of what runs the numbers are.
-    for text in (*points, before.split("## The answer")[1].strip()):
+    # A sentence each, and after them one that says of what runs the numbers are.
+    for text in (*points, after):
         assert re.fullmatch(SENTENCE, text, re.S), text
     assert not any(";" in one for one in points)
 
