@@ -42,7 +42,7 @@
   function explorer(root, { choices, views, colours, hues }, data) {
     const [sequential, diverging] = colours.map(bytes), state = {}, named = Object.fromEntries(choices.map((one) => [one.key, one]));
     for (const { key, first } of choices) state[key] = first;
-    const look = (key) => named[key].looks[state[key]]; // colour and mark
+    const look = (key) => named[key].looks[state[key]]; // the colour
     const fill = (text = "") => text.replace(/\{(\w+)\}/g, (_, key) => named[key].names[state[key]]);
 
     /* The numbers of an array that are chosen; none where they are not stored. */
@@ -126,7 +126,7 @@
           const values = chosen(one), each = one.shape.length - one.by.length > 1 ? 4 : 1;
           const read = (i) => (values ? [...values.subarray(each * i, each * (i + 1))] : [NaN]);
           const points = at.map((x, i) => ({ x, y: read(i)[0], ...(each === 4 && { low: read(i)[1], high: read(i)[2] }) }));
-          const colour = one.hue === undefined ? "currentColor" : look(one.hue)[0];
+          const colour = one.hue === undefined ? "currentColor" : look(one.hue);
           return { name: fill(one.name), key: fill(one.key ?? one.name), colour, dash: one.dash, quiet: Boolean(one.key), read, points: points.filter(({ y }) => !Number.isNaN(y)) };
         });
         const rows = at.map((x, i) => ({ x, said: () => tell(x, i) }));
@@ -169,14 +169,19 @@
     /* As wide as its place, so that letters keep their size; asked for before anything is drawn, since each answer lays out the page. */
     const wide = (box, least = 280, most = 608) => Math.min(most, Math.max(least, widths.get(box.parentElement) || most));
 
+    /* A piece of a line as a plot has it. */
+    function sample(colour, dash = "none") {
+      const piece = make("svg", { viewBox: "0 0 28 8", class: "vn-line", "aria-hidden": "true" });
+      piece.append(make("path", { d: "M0 4H28", stroke: colour, "stroke-width": 1.8, "stroke-dasharray": dash }));
+      return piece;
+    }
+
     /* What lines of a plot are, each said once. */
     function key(lines) {
       const told = make("p", { class: "vn-key" }), once = new Map(lines.map((one) => [one.key, one]));
-      for (const [text, { colour, dash = "none" }] of once) {
-        const sample = make("svg", { viewBox: "0 0 28 8", "aria-hidden": "true" });
-        sample.append(make("path", { d: "M0 4H28", stroke: colour, "stroke-width": 1.8, "stroke-dasharray": dash }));
+      for (const [text, { colour, dash }] of once) {
         const entry = make("span");
-        entry.append(sample, ` ${text}`);
+        entry.append(sample(colour, dash), ` ${text}`);
         told.append(entry, " ");
       }
       return told;
@@ -187,9 +192,9 @@
       const rows = view.rows.map(({ name, hue, values }) => {
         const row = make("tr"), head = make("th", { scope: "row" }, fill(name));
         if (hue) {
-          const [colour, mark] = look(hue);
-          head.style.borderLeftColor = colour;
-          head.prepend(make("span", { "aria-hidden": "true", class: "vn-mark", style: `color: ${colour}` }, mark), " ");
+          const line = views.flatMap(({ series = [] }) => series).find((one) => one.hue === hue);
+          head.style.borderLeftColor = look(hue);
+          if (line) head.prepend(sample(look(hue), line.dash), " ");
         }
         row.append(head, ...values.map((one, i) => make("td", { "data-head": heads[i] }, said(chosen(one) ?? []) || "–")));
         return row;
