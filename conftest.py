@@ -70,8 +70,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return (yield)
     source = item.filename
     # The copy lies outside the project: a chapter must not depend on the folder it runs in.
-    with tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         item.filename = str(Path(folder) / item.path.name)
+        patch.setenv(forked_kernels.COARSE, "1")
         given = {"profile": "smoke", "results_dir": os.environ[SMOKE]}
         papermill.execute_notebook(
             source, item.filename, given, prepare_only=True, progress_bar=False

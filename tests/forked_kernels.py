@@ -25,6 +25,11 @@ LIBRARIES = (
 )
 
 
+COARSE = "VNBOOK_COARSE"
+"""Where this variable is set, figures are drawn once, in few pixels: that they are drawn is seen all the same."""
+PIXELS = "--InlineBackend.print_figure_kwargs={'bbox_inches': None, 'dpi': 40}"
+
+
 class Kernel:
     """A kernel, and what jupyter_client asks of the process that it would have started."""
 
@@ -79,7 +84,8 @@ def _serve(
     os.environ.update(env)
     os.chdir(cwd or ".")
     ready.send(None)
-    launch_new_instance([*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
+    told = [f"--IPKernelApp.parent_handle={os.getppid()}", *([PIXELS] if COARSE in env else [])]
+    launch_new_instance([*arguments, *told])
 
 
 def install() -> None:

@@ -2,7 +2,8 @@
 
 ```{explorer} CHAPTER [RESULTS]``` puts one into a page. The chapter's `figures_explorer.explorer` tells
 what there is to choose and to see, as below; here it becomes HTML and a block of data, which
-`explorer.js` reads. Nothing is fetched, and where there is no JavaScript nothing is shown.
+`explorer.js` reads. Nothing is fetched, and where there is no JavaScript nothing is shown. It is a figure, counted with
+the others, and `{numref}` finds it as `explorer-CHAPTER`; its note is the caption.
 
 - `title`, `note`: texts.
 - `choices`: of each `key`, `label`, the `values` along an axis and their `names`, which is `first`, and
@@ -92,7 +93,16 @@ class Explorer(SphinxDirective):
         if told is None:
             return []
         up = "../" * self.env.docname.count("/")
-        return [nodes.raw("", once(self.env, page(chapter, told, up)), format="html")]
+        return [numbered(self, f"explorer-{chapter}", page(chapter, told, up), told["note"])]
+
+
+def numbered(directive: SphinxDirective, name: str, html: str, note: str) -> nodes.figure:
+    """HTML as a figure of this name, so that it has a number, with a caption."""
+    shown = nodes.raw("", once(directive.env, html), format="html")
+    figure = nodes.figure("", shown, nodes.caption(note, note), classes=["vn-explored"])
+    figure["names"].append(nodes.fully_normalize_name(name))
+    directive.state.document.note_explicit_target(figure, figure)
+    return figure
 
 
 def once(env: BuildEnvironment, html: str) -> str:
@@ -203,7 +213,7 @@ def page(chapter: str, told: Mapping[str, Any], up: str) -> str:
         f'<div class="vn-explorer" id="{name}" role="group" aria-labelledby="{name}-title" hidden>'
         f'<p class="vn-explorer-title" id="{name}-title">{escape(told["title"])}</p>'
         f'<div class="vn-picks">{controls}</div><div class="vn-views">{shown}</div>'
-        f'<p class="vn-unseen" role="status"></p><p class="vn-note">{escape(told["note"])}</p>'
+        f'<p class="vn-unseen" role="status"></p>'
         f'<script type="application/json">{_json(block)}</script></div>'
         f"<noscript><p>With JavaScript, here is an explorer of the stored results: "
         f"{escape(told['title'])}. The figures of this page show them without.</p></noscript>"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from docutils import nodes
-from explorer import DATA, Data, _json, once
+from explorer import DATA, Data, _json, numbered
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -46,7 +46,8 @@ NOTE = (
     "Drag the shaded interval or one of its ends, or use the sliders. Dotted: what is hidden. VN-1L and the fixed dictionary solve the masked "
     "problem, the Gaussian gives its conditional mean; λ and the variance of its noise are those that are best on validation signals for the "
     "nearest of {intervals} intervals. DeepAE3 is shown zeros there. All are of the first seed, and computed here, for the interval that you hide. "
-    "Errors: mean squares over the hidden part, in units of the mean power of ID signals."
+    "Errors: mean squares over the hidden part, in units of the mean power of ID signals. A typical case is shown first: the signal in the "
+    "middle of all sums and compositions here, in the order of the share of zero's error that VN-1L leaves."
 )
 
 
@@ -64,7 +65,7 @@ class Signals(SphinxDirective):
         with read_once(file.parent):
             kept = store.read(file).isel(seed=0)
         up = "../" * self.env.docname.count("/")
-        return [nodes.raw("", once(self.env, page(chapter, kept, up)), format="html")]
+        return [numbered(self, f"signals-{chapter}", page(chapter, kept, up), note(kept))]
 
 
 class Levels(Data):
@@ -110,7 +111,7 @@ def block(kept: xr.Dataset) -> dict[str, Any]:
             }
             for key, (label, dash) in LABELS.items()
         ],
-        "first": loudest(kept),
+        "first": typical(kept),
         "hidden": HIDDEN,
         "intervals": np.stack([one["begin"], one["end"]], 1).tolist(),
         "chosen": {name: kept["chosen"].sel(filler=name).values.tolist() for name in CHOOSING},
@@ -130,11 +131,20 @@ def block(kept: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def loudest(kept: xr.Dataset) -> int:
-    """Of sums and compositions, the signal with the most power in what is hidden at first."""
-    begin, end = (round(share * kept.sizes["time"]) for share in HIDDEN)
-    power = (kept["signal"][:, begin:end] ** 2).mean("time")
-    return int(power.where(kept["signal_set"] != "id", 0).values.argmax())
+def typical(kept: xr.Dataset) -> int:
+    """The sum or composition in the middle of their order by the share of zero's error that VN-1L leaves
+    where the interval that is hidden at first is; of two in the middle the one of which it leaves more.
+    """
+    (first,) = np.flatnonzero((kept["begin"] == HIDDEN[0]) & (kept["end"] == HIDDEN[1]))
+    error = kept["error"].isel(interval=first)
+    share = (error.sel(filler="vn_1") / error.sel(filler="zero_baseline")).values
+    order = np.flatnonzero(kept["signal_set"] != "id")
+    return int(order[np.argsort(share[order], kind="stable")][len(order) // 2])
+
+
+def note(kept: xr.Dataset) -> str:
+    """What is seen, and where the numbers come from."""
+    return NOTE.format(intervals=kept.sizes["interval"])
 
 
 def page(chapter: str, kept: xr.Dataset, up: str) -> str:
@@ -146,7 +156,6 @@ def page(chapter: str, kept: xr.Dataset, up: str) -> str:
     sheets = ("explorer", "signals/signals")
     links = "".join(f'<link rel="stylesheet" href="{static}/{one}.css">' for one in sheets)
     loaded = "".join(f'<script src="{static}/{one}.js" defer></script>' for one in scripts)
-    note = NOTE.format(intervals=len(told["intervals"]))
     return (
         f'{links}<div class="vn-explorer vn-live" id="{name}" role="group" aria-labelledby="{name}-title" hidden>'
         f'<p class="vn-explorer-title" id="{name}-title">{TITLE}</p>'
@@ -155,7 +164,7 @@ def page(chapter: str, kept: xr.Dataset, up: str) -> str:
         f'<div class="vn-plot" role="img"></div>{_handles()}</div></div>'
         '<div class="vn-view vn-table"><table><thead><tr><td></td><th scope="col">error on what is hidden</th>'
         '<th scope="col">over that of zero</th></tr></thead><tbody></tbody></table></div></div>'
-        f'<p class="vn-unseen" role="status" aria-live="polite"></p><p class="vn-note">{escape(note)}</p>'
+        f'<p class="vn-unseen" role="status" aria-live="polite"></p>'
         f'<script type="application/json">{_json(told)}</script></div>'
         "<noscript><p>With JavaScript, here is a signal of which a part can be hidden, and filled in by models. The "
         f"figures of this page show it for four masks.</p></noscript>{loaded}"

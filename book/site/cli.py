@@ -118,7 +118,7 @@ def run(
                 "--no-page writes no notebook and is one process; leave out --output and --jobs"
             )
         with contextlib.redirect_stderr(io.StringIO()) if quiet else contextlib.nullcontext():
-            return chapter.fill(name, given)
+            return _fill(name, given)
     folder = Path(parameters["results_dir"] or paths.RESULTS).expanduser()
     notebook = output or folder / "executed" / parameters["profile"] / f"{name}.ipynb"
     jobs = jobs or _processes(parameters["profile"])
@@ -126,6 +126,22 @@ def run(
     if one.stores:
         click.echo(f"results:  {paths.shown(chapter.Chapter(one, parameters).file())}")
     click.echo(f"notebook: {paths.shown(notebook)}")
+
+
+def _fill(name: str, given: dict[str, object]) -> None:
+    """Compute what a chapter lacks, and what its sidecar says to stand beside it; a slice has not all
+    that this follows from, and leaves it to the page.
+    """
+    from vnlib.book import chapter
+
+    found, one = chapter.fill(name, given), chapter.spec(name)
+    if given.get("models") is not None or given.get("seeds") is not None:
+        return
+    every = found if isinstance(found, tuple) else (found,)
+    for part in one.sidecar.get("beside", ()):
+        module = paths.module(name, part)
+        assert module is not None
+        module.results(chapter.Chapter(one, one.check(given)), *every)
 
 
 def _processes(profile: str) -> int:

@@ -18,7 +18,7 @@ SHOWN = (  # the others take minutes to half an hour each, without a GPU
 )
 
 
-def results(chapter: Chapter, stored: xr.Dataset) -> xr.Dataset | None:
+def results(chapter: Chapter, stored: xr.Dataset, *_: object) -> xr.Dataset | None:
     """The drawings over (model, hold_out, position, y, x)."""
     if HOLD_OUT not in stored["hold_out"].values:
         return None

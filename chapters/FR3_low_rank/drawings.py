@@ -17,7 +17,7 @@ HOLD_OUT = "square"
 SHOWN = ("factorised",)
 
 
-def results(chapter: Chapter, stored: xr.Dataset) -> xr.Dataset | None:
+def results(chapter: Chapter, stored: xr.Dataset, *_: object) -> xr.Dataset | None:
     """The drawings over (model, hold_out, position, y, x)."""
     if HOLD_OUT not in stored["hold_out"].values:
         return None

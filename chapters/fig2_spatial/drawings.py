@@ -13,7 +13,7 @@ from chapters.fig2_spatial.figures_hold_out import middle_seed
 from vnlib.book.chapter import Axes, Chapter, Settings
 
 
-def results(chapter: Chapter, stored: xr.Dataset) -> xr.Dataset | None:
+def results(chapter: Chapter, stored: xr.Dataset, *_: object) -> xr.Dataset | None:
     """The drawings over (model, position, y, x), of all but twins with more updates."""
     own = once(stored)
     middle = {

@@ -11,8 +11,10 @@ from pathlib import Path
 from threading import Thread
 
 import chromium
+import explorer_cases
 import nbformat
 import pytest
+from page_cases import visits
 from playground_cases import DATA, PATIENCE
 from store_cases import Lab
 
@@ -67,6 +69,34 @@ def browser() -> Iterator:
         )
         yield window
         window.close()
+
+
+EXPLORERS = "Promise.all(Object.values(vnExplorers.all)).then(() => null)"
+SCREEN = {"viewport": {"width": 900, "height": 900}}
+
+
+@pytest.fixture
+def open_explorer(browser, tmp_path) -> Iterator[Callable]:
+    """Opens an explorer of what is given."""
+    with visits(browser, tmp_path, ready=EXPLORERS, **SCREEN) as open_:
+        yield lambda name, given, **how: open_(explorer_cases.file(tmp_path, name, given), **how)
+
+
+@pytest.fixture(scope="module")
+def shipped_explorer(browser, tmp_path_factory) -> Iterator[Callable]:
+    """The page with a chapter's explorer, opened once for several tests: none may ask for its first
+    state, or rely on it.
+    """
+    folder, pages = tmp_path_factory.mktemp("explorers"), {}
+    with visits(browser, folder, ready=EXPLORERS, **SCREEN) as open_:
+
+        def page(name: str):
+            if name not in pages:
+                html = explorer_cases.shipped(name)
+                pages[name] = open_(explorer_cases.write(folder, name, html))
+            return pages[name]
+
+        yield page
 
 
 @pytest.fixture(scope="module")

@@ -157,6 +157,30 @@ def test_a_slice_computes_what_it_is_told_and_draws_nothing(chapters, vnbook):
     assert not (chapters / "drawn").exists() and not (chapters / "results" / "executed").exists()
 
 
+BESIDE = """
+import xarray as xr
+
+def results(chapter, found):
+    run = lambda chapter, axes, settings, workdir: xr.Dataset({"z": found["y"].sum()})
+    return chapter.grid(run, {"of": ["all"]}, {}, variables={"z": ("sum", "1"), "of": ("what", "")}, part="more")
+"""
+
+
+def test_what_stands_beside_a_study_is_computed_with_all_of_it(chapters, vnbook):
+    """Without a page, too, but by no slice."""
+    folder, stored = chapters / "chapters" / "first", chapters / "results" / "smoke"
+    (folder / "extra.py").write_text(BESIDE, encoding="utf-8")
+    sidecar = folder / "first.toml"
+    sidecar.write_text('beside = ["extra"]\n' + sidecar.read_text(encoding="utf-8"))
+    for some in (("models", "b"), ("seeds", "[1]")):
+        said = vnbook("run", "first", "-p", *some, "--no-page", "--quiet")
+        assert said.code == 0 and not (stored / "first.more.nc").exists(), said.err
+    said = vnbook("run", "first", "--no-page", "--quiet")
+    assert said.code == 0, said.err
+    every = store.read(stored / "first.nc")["y"]
+    assert every.size == 4 and store.read(stored / "first.more.nc")["z"].item() == every.sum()
+
+
 def test_a_slice_refuses_what_a_chapter_refuses(chapters, vnbook):
     said = vnbook("run", "first", "-p", "models", "c", "--no-page")
     assert said.code == 1 and "each of models must be one of 'a', 'b', got 'c'" in said.err

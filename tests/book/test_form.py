@@ -52,6 +52,13 @@ def test_a_chapter_that_stores_has_a_study_that_fills_its_grids(name):
 
 
 @every_chapter
+def test_what_a_page_computes_beside_its_study_is_what_the_sidecar_says(name):
+    source = "\n".join(cell.source for cell in cells(name, "code"))
+    asked = re.findall(r"\b(?!study\b)(\w+)\.results\(chapter\b", source)
+    assert asked == chapter.spec(name).sidecar.get("beside", [])
+
+
+@every_chapter
 def test_cells_are_short_and_define_nothing(name):
     for cell in cells(name, "code"):
         assert len(cell.source.splitlines()) <= WIDEST, cell.source

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
-from explorer_cases import STATIC, extension, told
-from playground_cases import PATIENCE
+from explorer_cases import extension, told, write
+from page_cases import visits
 
 from benchmarks.baselines.dictionaries import fixed_network
 from benchmarks.functions.completion import Gaussian, interpolate
@@ -40,39 +40,16 @@ def html(kept) -> str:
 @pytest.fixture(scope="module")
 def file(html, tmp_path_factory) -> Path:
     """The signals as a page with the book's policy, and nothing around."""
-    folder, policy = tmp_path_factory.mktemp("signals"), extension("policy")
-    (folder / "_static").symlink_to(STATIC)
-    head = f'<!doctype html><html lang="en"><head><meta charset="utf-8">{policy.META.format(policy.policy(()))}'
-    one = folder / "chapters" / "one.html"
-    one.parent.mkdir()
-    one.write_text(f"{head}<title>S</title></head><body>{html}</body></html>", encoding="utf-8")
-    return one
+    return write(tmp_path_factory.mktemp("signals"), "one", html)
 
 
 @pytest.fixture(scope="module")
 def open_page(browser, file) -> Iterator[Callable]:
-    """Opens it from the disk; an error, or a request that leaves the folder, fails the tests."""
-    contexts, wrong, asked = [], [], []
-
-    def open_(**options):
-        view = {"viewport": {"width": 900, "height": 1000}, "java_script_enabled": True} | options
-        contexts.append(browser.new_context(**view))
-        contexts[-1].set_default_timeout(PATIENCE)
-        page = contexts[-1].new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-        page.goto(file.as_uri())
-        if view["java_script_enabled"]:
-            page.evaluate("Promise.all(Object.values(vnSignals.all)).then(() => null)")
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert not wrong
-    root = file.parents[1].as_uri()
-    assert all(one.startswith((root, "data:")) for one in asked), asked
+    """Opens it from the disk."""
+    view = {"viewport": {"width": 900, "height": 1000}}
+    ready = "Promise.all(Object.values(vnSignals.all)).then(() => null)"
+    with visits(browser, file.parents[1], ready=ready, **view) as open_:
+        yield lambda **how: open_(file, **how)
 
 
 @pytest.fixture(scope="module")
@@ -353,6 +330,17 @@ def test_without_a_script_it_says_what_is_missing(open_page):
     assert not page.is_visible(".vn-live") and "With JavaScript" in page.inner_text("body")
 
 
+def test_it_opens_with_a_signal_that_is_neither_easy_nor_hard_to_fill_in(kept):
+    """In the middle of all sums and compositions here, counted in another way, and said below it."""
+    at = {"interval": int(np.flatnonzero((kept["begin"] == 0.375) & (kept["end"] == 0.625))[0])}
+    error = kept["error"].isel(at).isel(example=np.flatnonzero(kept["signal_set"] != "id"))
+    share = (error.sel(filler="vn_1") / error.sel(filler="zero_baseline")).to_series()
+    first = str(kept["example"].values[signals.block(kept)["first"]])
+    assert (share < share[first]).sum() == len(share) // 2 and share[first] < 0.1
+    assert (share > share[first]).sum() == len(share) - len(share) // 2 - 1
+    assert "A typical case is shown first" in signals.note(kept)
+
+
 def test_it_is_light_and_its_scripts_run_once(html):
     assert len(html.encode()) < MOST
     explorer, env = extension("explorer"), SimpleNamespace(temp_data={})
@@ -381,24 +369,16 @@ def test_it_stands_beside_an_explorer(browser, tmp_path, kept):
     env, explorer = SimpleNamespace(temp_data={}), extension("explorer")
     both = explorer.once(env, explorer.page("fig3_functions", told("fig3_functions"), "../"))
     both += explorer.once(env, signals.page("fig3_functions", kept, "../"))
-    (tmp_path / "_static").symlink_to(STATIC)
-    (tmp_path / "chapters").mkdir()
-    file = tmp_path / "chapters" / "both.html"
-    file.write_text(
-        f'<!doctype html><meta charset="utf-8"><title>B</title>{both}', encoding="utf-8"
+    file, ready = (
+        write(tmp_path, "both", both),
+        "Promise.all(Object.values({}.all)).then(() => null)",
     )
-    page, wrong = browser.new_page(), []
-    page.set_default_timeout(PATIENCE)
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.goto(file.as_uri())
-    for name in ("vnExplorers", "vnSignals"):
-        page.evaluate(f"Promise.all(Object.values({name}.all)).then(() => null)")
-    assert (
-        page.locator(".vn-explorer:visible").count() == 2 and page.locator(".vn-live").count() == 1
-    )
-    assert page.evaluate("Object.keys(vnExplorers.all)") == ["explorer-fig3_functions"]
-    assert not wrong
-    page.close()
+    with visits(browser, tmp_path, ready=ready.format("vnExplorers")) as open_:
+        page = open_(file)
+        page.evaluate(ready.format("vnSignals"))
+        assert page.locator(".vn-explorer:visible").count() == 2
+        assert page.locator(".vn-live").count() == 1
+        assert page.evaluate("Object.keys(vnExplorers.all)") == ["explorer-fig3_functions"]
 
 
 def test_a_chapter_without_its_file_has_none(tmp_path):

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from explorer_cases import EXTENSIONS, extension
+from explorer_cases import extension
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from playground_cases import PATIENCE
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
+from page_cases import made, visits
 
 from vnlib.book import paths
 
@@ -143,9 +140,6 @@ def test_names_are_shown_as_in_formulas():
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Path:
     """A page with the name of a chapter, and the glossary, with the scripts and styles of the book."""
-    folder = tmp_path_factory.mktemp("symbols")
-    source = folder / "source"
-    (source / "book" / "chapters").mkdir(parents=True)
     glossary = (paths.BOOK / "glossary.md").read_text(encoding="utf-8")
     table = re.search(r"```\{symbols\}\n```", glossary)
     assert table
@@ -154,10 +148,7 @@ def built(tmp_path_factory) -> Path:
         "book/glossary": f"# Symbols\n\n{table[0]}\n",
         "book/chapters/E_theory": PAGE,
     }
-    for name, text in pages.items():
-        (source / f"{name}.md").write_text(text, encoding="utf-8")
     settings = {
-        "html_theme": "basic",
         "extensions": ["myst_parser", "policy", "symbols", "sphinx.ext.mathjax"],
         "myst_enable_extensions": ["dollarmath"],
         "html_static_path": [str(paths.BOOK / "_static")],
@@ -165,14 +156,7 @@ def built(tmp_path_factory) -> Path:
         "html_js_files": ["terms.js", "accessible.js"],
         "mathjax_path": "mathjax/tex-svg-full.js",
     }
-    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    with docutils_namespace(), nowhere, pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(EXTENSIONS)
-        Sphinx(
-            srcdir=source, confdir=None, outdir=folder / "out", doctreedir=folder / "trees",
-            buildername="html", confoverrides=settings, status=nowhere, warning=nowhere, warningiserror=True,
-        ).build()  # fmt: skip
-    return folder / "out"
+    return made(tmp_path_factory.mktemp("symbols"), pages, **settings)
 
 
 def read(built: Path, name: str) -> BeautifulSoup:
@@ -208,22 +192,9 @@ DRAWN = """pairs => pairs.filter(([plain, marked, display]) => {
 
 
 @pytest.fixture
-def open_page(browser, built) -> Iterator:
-    contexts, wrong = [], []
-
-    def open_(**options):
-        contexts.append(browser.new_context(**options))
-        contexts[-1].set_default_timeout(PATIENCE)
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto((built / "book/chapters/E_theory.html").as_uri())
-        page.evaluate(TYPESET)
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert not wrong
+def open_page(browser, built) -> Iterator[Callable]:
+    with visits(browser, built, ready=TYPESET) as open_:
+        yield lambda **how: open_(built / "book/chapters/E_theory.html", **how)
 
 
 def test_formulas_are_drawn_as_without_it(open_page):

@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 from explorer_cases import extension
-from playground_cases import PATIENCE
+from page_cases import visits
 
 from book.schematics import DRAWINGS
 from book.site import in_place
@@ -56,24 +56,8 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def open_page(browser, folder) -> Iterator[Callable]:
     """Opens the page; any error, such as what the policy forbids, fails the test."""
-    contexts, wrong = [], []
-
-    def told(said) -> bool:
-        return said.type == "error" and "ERR_FILE_NOT_FOUND" not in said.text
-
-    def open_(**options):
-        contexts.append(browser.new_context(**options))
-        contexts[-1].set_default_timeout(PATIENCE)
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda said: wrong.append(said.text) if told(said) else None)
-        page.goto((folder / "page.html").as_uri())
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert not wrong
+    with visits(browser, folder, forgiven="ERR_FILE_NOT_FOUND") as open_:
+        yield lambda **how: open_(folder / "page.html", **how)
 
 
 def width(page) -> float:
