@@ -56,7 +56,8 @@ def arrange(figure: Figure) -> bool:
     wide, high = figure.get_figwidth() / columns, figure.get_figheight() / rows
     listed = figure.get_label() == IN_ROWS
     in_rows = listed or any(_title(one) for (row, _), one in at.items() if row)
-    fit = (in_rows and _pictures_first(at, columns)) or _columns(panels, columns, wide)
+    beside = _pictures_first(at, columns) if in_rows else 0
+    fit = beside or _columns(panels, columns, wide)
     named = any(one.get_ylabel() for (_, column), one in at.items() if not column)
     if fit < columns and (named or not listed):
         figure.set_gid(f"phone-{'rows' if in_rows else 'columns'}-{rows}-{fit}")
@@ -79,7 +80,7 @@ def arrange(figure: Figure) -> bool:
             places[place] = (len(heights), place[1] - chunk * fit)
         lefts = [at[row, c] for c in range(there[0][1]) if (row, c) in at]
         labelled(at[there[0]], lefts)
-        if len(there) == 1 and not is_bare(at[there[0]]) and any(map(is_bare, lefts)):
+        if beside and len(there) == 1 and not is_bare(at[there[0]]):
             alone.add(there[0])
         shapes = [_shape(at[one]) for one in there]
         old = sum(widths[at[one].get_subplotspec().colspan.start] for one in there) / len(there)  # pyright: ignore

@@ -130,7 +130,7 @@ def test_the_example_shows_the_maps_of_the_position_that_is_drawn(results):
     """Number 91 is (7, 7), held out, and the maps of 7 were kept; number 5 is neither."""
     one = figures.pictured(results).sel(hold_out="large_corner")
     assert figures_example.held_out(one) == (1, {"x": 7, "y": 7})
-    drawn = figures_example.example(results).axes[0].images[0].get_array()
+    drawn = figures_example.example(results).axes[1].images[0].get_array()
     kept = one["embedding"].sel(model="none", axis="x", token_shown=7).values
     assert np.allclose(drawn, kept / np.abs(kept).max())
     elsewhere = one.assign_coords(token_shown=[1, 8])
