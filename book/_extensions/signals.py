@@ -2,7 +2,8 @@
 
 ```{signals} CHAPTER``` puts them into a page, of what the chapter's `live` keeps (see
 `chapters.fig3_functions.live`); nothing where that is not there. The page computes all of it anew for every
-interval (`_static/signals/fill.js`), so it needs no server, and where there is no JavaScript nothing is shown.
+interval (`_static/signals/fill.js`), so it needs no server, and where there is no JavaScript nothing is shown. It is a figure,
+which `{numref}` finds as `signals-CHAPTER`.
 """
 
 from __future__ import annotations

@@ -39,6 +39,9 @@
     return (!ends[0] || ends.every((end) => end === text) ? text : `${text} [${ends.join(", ")}]`) + counted;
   }
 
+  /* With spaces at which no line ends in numbers, intervals without powers and "n = 5", as in vnlib.plots.tables. */
+  const unbroken = (text) => text.replace(/(?<=[\]\d]) (?=[×%])|(?<=×) |(?<=,) (?=[^[×]*\])|(?<=n) (?==)|(?<=n =) /g, "\u00a0");
+
   function explorer(root, { choices, views, colours, hues }, data) {
     const [sequential, diverging] = colours.map(bytes), state = {}, named = Object.fromEntries(choices.map((one) => [one.key, one]));
     for (const { key, first } of choices) state[key] = first;
@@ -196,7 +199,7 @@
           head.style.borderLeftColor = look(hue);
           if (line) head.prepend(sample(look(hue), line.dash), " ");
         }
-        row.append(head, ...values.map((one, i) => make("td", { "data-head": heads[i] }, said(chosen(one) ?? []) || "–")));
+        row.append(head, ...values.map((one, i) => make("td", { "data-head": heads[i] }, unbroken(said(chosen(one) ?? [])) || "–")));
         return row;
       });
       box.querySelector("tbody").replaceChildren(...rows);
@@ -239,10 +242,10 @@
         told.push(box.querySelector(".vn-title").textContent);
         for (const row of box.querySelectorAll("tbody tr")) {
           const cells = [...row.cells].slice(1).map((cell, i) => `${heads[i]} ${cell.textContent}`);
-          told.push(`${row.cells[0].textContent}: ${cells.join(", ")}`);
+          told.push(`${row.cells[0].textContent.trim()}: ${cells.join(", ")}`);
         }
       }
-      if (!playing) root.querySelector("[role=status]").textContent = told.join(". ");
+      if (!playing) root.querySelector("[role=status]").textContent = told.join(". ").replaceAll("\u00a0", " ");
     }
 
     function measure() {

@@ -134,14 +134,19 @@ def _fill(name: str, given: dict[str, object]) -> None:
     """
     from vnlib.book import chapter
 
-    found, one = chapter.fill(name, given), chapter.spec(name)
-    if given.get("models") is not None or given.get("seeds") is not None:
-        return
+    one, study = chapter.spec(name), paths.module(name, "study")
+    some = any(given.get(key) is not None for key in ("models", "seeds"))
+    beside = () if some else one.sidecar.get("beside", ())
+    if not (study and beside):
+        return chapter.fill(name, given)
+    chapter.prepare()
+    opened = chapter.Chapter(one, one.check(given))
+    found = study.results(opened)
     every = found if isinstance(found, tuple) else (found,)
-    for part in one.sidecar.get("beside", ()):
+    for part in beside:
         module = paths.module(name, part)
         assert module is not None
-        module.results(chapter.Chapter(one, one.check(given)), *every)
+        module.results(opened, *every)
 
 
 def _processes(profile: str) -> int:

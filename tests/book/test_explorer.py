@@ -199,6 +199,8 @@ def test_what_is_picked_is_drawn_and_said(open_explorer):
     page.select_option("select", "1")
     assert np.reshape(pixels(page, 1), (4, 4))[2, :3].tolist() != wanted[2].tolist()
     said = page.text_content("[role=status]")
+    cell = page.inner_text("[data-view='2'] tbody td").replace("\xa0", "~")
+    assert cell == "2.0~×~10⁻¹⁰ [1.0~×~10⁻¹⁰, 3.0~×~10⁻¹⁰], n~=~3", "no line ends in a number"
     assert said == "At place 4 & more. b: error 2.0 × 10⁻¹⁰ [1.0 × 10⁻¹⁰, 3.0 × 10⁻¹⁰], n = 3"
     assert page.inner_text("[data-view='2'] .vn-title") == "At place 4 & more"
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 import xarray as xr
 from explorer_cases import extension, told, write
-from page_cases import visits
+from page_cases import made, visits
 
 from benchmarks.baselines.dictionaries import fixed_network
 from benchmarks.functions.completion import Gaussian, interpolate
@@ -21,6 +21,7 @@ from benchmarks.images import playground
 from vnlib.book import paths, store
 
 signals = extension("signals")
+FILE = paths.RESULTS / "paper" / "fig3_functions.live.nc"
 MOST = 1e6  # bytes of it
 SAME = (
     0.02  # of the r.m.s. of signals: how far what the page draws may be from what the library draws
@@ -29,7 +30,7 @@ SAME = (
 
 @pytest.fixture(scope="module")
 def kept() -> xr.Dataset:
-    return store.read(paths.RESULTS / "paper" / "fig3_functions.live.nc").isel(seed=0)
+    return store.read(FILE).isel(seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -379,6 +380,17 @@ def test_it_stands_beside_an_explorer(browser, tmp_path, kept):
         assert page.locator(".vn-explorer:visible").count() == 2
         assert page.locator(".vn-live").count() == 1
         assert page.evaluate("Object.keys(vnExplorers.all)") == ["explorer-fig3_functions"]
+
+
+def test_it_is_a_figure_with_a_number(tmp_path, kept):
+    data = tmp_path / "source" / extension("explorer").DATA
+    data.mkdir(parents=True)
+    (data / FILE.name).symlink_to(FILE)
+    text = "# One\n\nSee {numref}`signals-fig3_functions`.\n\n```{signals} fig3_functions\n```\n"
+    given = {"extensions": ["myst_parser", "signals"], "numfig": True, "smartquotes": False}
+    page = (made(tmp_path, {"index": text}, **given) / "index.html").read_text(encoding="utf-8")
+    assert 'href="#signals-fig3-functions"><span class="std std-numref">Fig. 1</span>' in page
+    assert 'id="signals-fig3_functions"' in page and signals.note(kept)[:60] in page
 
 
 def test_a_chapter_without_its_file_has_none(tmp_path):

@@ -148,13 +148,13 @@ def _assigned(history: Sequence[str]) -> Iterator[str]:
         yield from (n.id for n in loaded if isinstance(n.ctx, ast.Store))
 
 
-def fill(name: str, given: Mapping[str, Any]) -> Any:
-    """What the study makes of runs, those computed that lack; ValueError for bad parameters."""
+def fill(name: str, given: Mapping[str, Any]) -> None:
+    """Compute runs that are not stored yet, here, and draw nothing; ValueError for bad parameters."""
     one = spec(name)
     parameters = one.check(given)
     if study := paths.module(name, "study"):  # a chapter that only reads has none
         prepare()
-        return study.results(Chapter(one, parameters))
+        study.results(Chapter(one, parameters))
 
 
 def prepare() -> None:
