@@ -233,7 +233,7 @@ def _whose(results: xr.Dataset, whole: list[str], complete: bool, *words: str) -
         return f"Drawings are of {whose}, at the dots alone."
     made = (
         f"Drawings, in steps of {SHOWN}, are of one network of a model, of {whose}, trained again: at "
-        f"every position its r.m.s. error is the stored one to within {CLOSE}{but and f'; {but}'}."
+        f"every position its r.m.s. error is the stored one to within {CLOSE}{but and f', {but}'}."
     )
     if complete:
         return made
