@@ -234,7 +234,7 @@ def _whose(results: xr.Dataset, whole: list[str], complete: bool, *words: str) -
     made = (
         f"Drawings, in steps of {SHOWN}, are of one network of a model, of {whose}, trained again: at "
         f"every position its r.m.s. error, before drawings are cut and rounded, is the stored one to "
-        f"within {CLOSE}{but and f'; {but}'}."
+        f"within {CLOSE}{but and f', {but}'}."
     )
     if complete:
         return made
