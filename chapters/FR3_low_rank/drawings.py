@@ -16,7 +16,9 @@ from vnlib.book.chapter import Axes, Chapter, Settings
 HOLD_OUT = "square"
 SHOWN = (
     "factorised",
+    "none",
     "variance_low",
+    "variance",
     "variance_high",
 )  # the others take minutes each, without a GPU
 
