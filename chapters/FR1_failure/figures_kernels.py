@@ -107,5 +107,6 @@ def binary(results: xr.Dataset) -> plt.Figure:
             ax.axvline(value, color="0.3", ls=line, lw=1.2, label=said)
         ax.set(xlim=(0, 1.05 * most), xlabel="$R^2$ of the binary kernel")
         ax.label_outer()
-    ax.legend(fontsize=8)
+    handles = ax.get_legend_handles_labels()
+    fig.legend(*handles, fontsize=8, loc="outside lower center", ncols=len(SOURCES))
     return fig

@@ -225,14 +225,14 @@ def volumes(results: xr.Dataset) -> plt.Figure:
     names = {"maps": "the two maps", "output": "output"}
     for row, (layer, name) in zip(axes, names.items(), strict=True):
         values = one["log_volume"].sel(layer=layer, model=models)
-        middle = truth if layer == "output" else float(values.median())
-        colors = {"cmap": DIVERGING, "vmin": middle - 1.5, "vmax": middle + 1.5}
+        values = values - (truth if layer == "output" else values.median())
         for ax, model in zip(row, models, strict=True):
+            colors = {"cmap": DIVERGING, "vmin": -1.5, "vmax": 1.5}
             picture = ax.imshow(values.sel(model=model), origin="lower", **colors)
             _outline(ax, pictured(results), "large_corner", color="black")
             image_axes(ax, called(results, model) if layer == "maps" else "")
         row[0].set_ylabel(name)
-        fig.colorbar(picture, ax=row, label="log10 volume", extend="both")
+    fig.colorbar(picture, ax=axes, label="log10 volume less that of white", extend="both")
     return fig
 
 
