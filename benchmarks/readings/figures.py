@@ -153,10 +153,11 @@ def _options(ax: Axes, found: xr.Dataset, rows: list[tuple[str, str]]) -> None:
 
 def overview(curves: Mapping[str, xr.Dataset]) -> Figure:
     """Every statement: the share of its readings on the right side of the bound, with the interval
-    over seeds, and counted by weight; how many readings could be tested stands at the right.
+    over seeds, and counted by weight; at the right the verdict of the book's own reading, and how
+    many readings could be tested.
     """
     frame = summary(curves)
-    fig, ax = plt.subplots(figsize=(9, 0.9 + 0.3 * len(frame)))
+    fig, ax = plt.subplots(figsize=(9, 0.9 + 0.34 * len(frame)))
     rows, beside = np.arange(len(frame)), ax.get_yaxis_transform()
     ax.hlines(rows, frame["low"], frame["high"], color=PALETTE[0], lw=1.4)
     plain = ax.scatter(frame["right"], rows, color=PALETTE[0], s=34, zorder=3)
@@ -165,13 +166,11 @@ def overview(curves: Mapping[str, xr.Dataset]) -> Figure:
     )
     for row, (word, tested) in enumerate(zip(frame["own"], frame["testable"], strict=True)):
         color, marker = LOOKS[word]
-        ax.scatter(1.03, row, color=color, marker=marker, s=30, transform=beside, clip_on=False)
-        ax.text(1.055, row, word, va="center", fontsize=8, transform=beside)
-        ax.text(1.42, row, f"{tested:,.0f}", va="center", ha="right", fontsize=8, transform=beside)
-    heads = {1.02: ("the book's\nreading", "left"), 1.42: ("readings\ntested", "right")}
-    for place, (text, side) in heads.items():
-        ax.text(place, -0.7, text, ha=side, fontsize=8, fontweight="bold", transform=beside)
-    names = [shorten(f"{name}: {one.attrs['says']}", 78) for name, one in curves.items()]
+        ax.scatter(1.06, row, color=color, marker=marker, s=30, transform=beside, clip_on=False)
+        ax.text(1.1, row, f"{word}\n{tested:,.0f}", va="center", fontsize=8, transform=beside)
+    head = {"fontsize": 8, "fontweight": "bold", "transform": beside}
+    ax.text(1.04, -0.7, "verdict,\nreadings", **head)
+    names = [fill(f"{name}: {one.attrs['says']}", 52) for name, one in curves.items()]
     ax.set_yticks(rows, names, fontsize=8)
     ax.set(xlim=(-0.03, 1.03), ylim=(len(frame) - 0.4, -0.6), xticks=np.linspace(0, 1, 5))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))

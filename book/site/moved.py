@@ -23,7 +23,6 @@ MOVED = {
     "readings-bodies-deciders": SENTENCES,
     "readings-digits-deciders": SENTENCES,
     "readings-signals-deciders": SENTENCES,
-    "readings-positions-overview": "names of rows and what stands beside them leave no room for marks",
     "beyond-cont-example": "the entries of its legends are wider than its panels",
     "best-bodies-fields": "bars of colours stand between the columns whose colours they explain",
     "house": "its parts are joined by arrows across its whole width",
