@@ -11,6 +11,9 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   // Entries of a bibliography are items of its list; their own role is no longer one that a list may hold.
   for (const entry of document.querySelectorAll(".citation-list > .citation")) entry.setAttribute("role", "listitem");
+  // The contents, which lie over the page on phones, go away when a place on this page is chosen.
+  const contents = document.getElementById("pst-secondary-sidebar-modal");
+  contents?.addEventListener("click", (event) => { if (event.target.closest("a[href^='#']")) contents.close(); });
   const wide = ".cell_output .text_html, .pst-scrollable-table-container, .bd-content pre, mjx-container[display], span.math, .sd-card-body, .vn-pan";
   const reach = () => {
     for (const box of document.querySelectorAll(wide)) {

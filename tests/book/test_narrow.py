@@ -124,6 +124,17 @@ def test_nothing_is_cut_off_and_what_scrolls_is_reached_by_keys(built, page):
     assert there > 390, "the formula is whole, if one scrolls"
 
 
+def test_contents_go_away_when_a_place_is_chosen(built, page):
+    page.goto((built / "index.html").as_uri())
+    contents = page.locator("#pst-secondary-sidebar-modal")  # the theme opens it and fills it
+    contents.evaluate(
+        "(one) => { one.innerHTML = '<a href=\"#there\">There</a>'; one.showModal(); }"
+    )
+    contents.locator("a").click()
+    contents.wait_for(state="hidden")
+    assert page.url.endswith("#there")
+
+
 WIDER = """() => [...document.querySelectorAll(".vn-table > table[id]")].filter((one) =>
   one.getBoundingClientRect().width > one.parentElement.clientWidth + 1).map((one) => one.id)"""
 
