@@ -80,7 +80,7 @@ def depth(results: xr.Dataset) -> plt.Figure:
     looks = dict.fromkeys(DEEP.values(), look("VN-3L per axis"))
     spatial.seeds_and_medians(axes[1], deep, x="inference", hue="inference", looks=looks)
     axes[1].set_title("3 layers, K 8", fontsize=9)
-    axes[1].set_xlabel("")
+    axes[1].set_xlabel("way of inference")
     for ax in axes:
         _zero(ax, one)
         ax.set_yscale("log")
