@@ -31,8 +31,9 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
     level = percent(confidence(results.sizes["seed"]))
     return {
         "title": "Pick a signal, and what is given of it",
-        "note": "Hard signals, of kinds that no model was trained on. Grey: the last quarter, which is hidden "
-        "unless the whole signal is given; errors are those there, or on the whole signal, in units of the "
+        "note": "Where the end of Hard signals is hidden, no model leaves less than half of the zero baseline's "
+        "error. Signals are of kinds that no model was trained on. Grey: the last quarter, which is hidden unless "
+        "the whole signal is given; errors are those there, or on the whole signal, in units of the "
         f"mean power of ID signals: median over n seeds [{level} interval]. Lines are of the first seed; beyond the frame they run along it.",
         "choices": [
             {"key": "example", "label": "signal", "values": examples, "as": "list", "first": loudest(signal)}
