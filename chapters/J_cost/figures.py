@@ -72,7 +72,7 @@ def _panels(height: float, rows: int = 2) -> tuple[plt.Figure, np.ndarray]:
 
 def _logarithmic(ax: plt.Axes, sizes: np.ndarray) -> None:
     ax.set(xscale="log", yscale="log")
-    ax.set_xticks(sizes, [f"{size:g}" for size in sizes], fontsize=7.5)
+    ax.set_xticks(sizes, [f"{size:,g}" for size in sizes], fontsize=7.5)
     ax.minorticks_off()
     ax.grid(color="0.93")
 
