@@ -14,7 +14,7 @@ import xarray as xr
 
 from chapters.I_mnist.figures import FAST, LOCKED, SETS, SOLVERS, layers_of, measure_of, networks
 from chapters.I_mnist.figures_atlas import entries
-from vnlib.plots.statistics import extremes, median, percent, texts
+from vnlib.plots.statistics import extremes, median, percent, short, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
 MILLI, PERCENT = 1e3, 100.0
@@ -144,6 +144,11 @@ def _of_networks(columns: Mapping, name: str, formats: Mapping | None = None, **
     return Table(found.set_axis(index), formats, name=name)
 
 
+def _of_hundred(share: float) -> str:
+    """A share in percent with two digits, "6.1 %"."""
+    return f"{short(PERCENT * share)} %"
+
+
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """The numbers of the prose."""
     one, locked = results.sel(set="id"), locked_all(results)
@@ -167,7 +172,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     told = measure_of(results, "told").sel(model=[m for m in networks(results) if m != "vn_1"])
     said = {
         "told-grows": told.sel(layer=3) / told.sel(layer=1),
-        "active": {m: ", ".join(texts("", by, percent).values()) for m, by in active.items()},
+        "active": {m: ", ".join(texts("", by, _of_hundred).values()) for m, by in active.items()},
         "certain": float(results["end_certain"].min()),
         "gap": results["gap_end"].max(),
     }

@@ -72,7 +72,7 @@ def _panels(height: float, rows: int = 2) -> tuple[plt.Figure, np.ndarray]:
 
 def _logarithmic(ax: plt.Axes, sizes: np.ndarray) -> None:
     ax.set(xscale="log", yscale="log")
-    ax.set_xticks(sizes, [f"{size:g}" for size in sizes], fontsize=7.5)
+    ax.set_xticks(sizes, [f"{size:,g}" for size in sizes], fontsize=7.5)
     ax.minorticks_off()
     ax.grid(color="0.93")
 
@@ -212,5 +212,6 @@ def _decades(ax: plt.Axes, values: np.ndarray) -> None:
     if there.size:
         powers = np.arange(np.floor(np.log10(there.min())), np.ceil(np.log10(there.max())) + 1)
         ax.set(xscale="log", xlim=(10 ** powers[0] / 1.3, 10 ** powers[-1] * 1.3))
-        ax.set_xticks(10**powers, [f"{10**p:g}" for p in powers])
+        powers = powers[:: 2 if len(powers) > 4 else 1]  # else 100 and 1,000 touch on a phone
+        ax.set_xticks(10**powers, [f"{10**p:,g}" for p in powers])
         ax.minorticks_off()

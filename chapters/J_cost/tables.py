@@ -56,7 +56,7 @@ def ratios(scaling: xr.Dataset) -> Table:
     parts, every = {}, ("seed", "repeat")
     for vary, axis in AXES.items():
         one = along(scaling, vary).isel(place=[0, -1])
-        one = one.assign_coords(place=[f"{size:g}" for size in one["size"][0].values])
+        one = one.assign_coords(place=[f"{size:,g}" for size in one["size"][0].values])
         for what, over, _ in sorted(PAIRS + SINGLE, key=lambda pair: list(SHORT).index(pair[0])):
             found = ratio(one, what, over)
             columns = {"operations": found["operations"], "time": found["time"].median("repeat")}
@@ -130,7 +130,7 @@ def _peak(runs: pd.DataFrame | None, chapter: str, model: str) -> float:
 def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, str]:
     """What the page's prose says; raw: bytes of MNIST."""
     off = abs(scaling["other_weights"] / scaling["weights"] - 1).max()
-    whole = "{:.0f}".format
+    whole = "{:,.0f}".format
     said = {
         "appj-time": duration(float(results["seconds"].sum())),
         "appj-gpu-time": duration(float(results["gpu_seconds"].sum())),

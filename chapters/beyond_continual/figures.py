@@ -265,7 +265,7 @@ def data(results: xr.Dataset) -> Figure:
             xlabel="training images",
             ylabel="mean squared error per pixel",
         )
-        ax.set_xticks(counts, [str(n) for n in counts], fontsize=8)
+        ax.set_xticks(counts, [f"{n:,}" for n in counts], fontsize=8)
         ax.xaxis.set_minor_formatter(NullFormatter())
         _readable(ax.yaxis)
     axes[0, 1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))

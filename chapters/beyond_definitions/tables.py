@@ -53,7 +53,7 @@ def layers(results: xr.Dataset) -> Table:
     columns["distance", "least"] = results["apart"]
     columns["units", "constant"] = results["silent"]
     columns["units", "number"] = median(results["units"])
-    formats: dict[Any, str] = {("units", "number"): "{:.0f}"}
+    formats: dict[Any, str] = {("units", "number"): "{:,.0f}"}
     return Table(spreads(columns, "model", "layer"), formats, name="layers by FR App. A")
 
 
