@@ -300,7 +300,9 @@ def overlap(results: xr.Dataset) -> plt.Figure:
     models, pairs = present_models(results, LEARNED), present_pairs(results)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9.8, 4.6))
     alike = "absolute cosine of the updates of a sample of each task"
-    pair_rows(left, results["overlap"], models, xlabel=alike, xlim=(0, None))
+    pair_rows(
+        left, results["overlap"], models, xlabel=alike, xlim=(-0.001, None)
+    )  # 0: off the axis
     frame = results[["overlap", "interference"]].sel(model=list(models)).to_dataframe()
     sns.scatterplot(
         frame.assign(quotient=1 + frame["interference"]).reset_index(),

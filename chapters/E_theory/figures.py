@@ -140,7 +140,7 @@ def collapse(r: xr.Dataset) -> plt.Figure:
         ax.set(
             xticks=place, xticklabels=[f"{s:g}" for s in r["strength"].values], ylim=(-0.03, 1.05)
         )
-        ax.set(xlabel="strength of decorrelation")
+        ax.set(xlabel="strength of decorrelation", ylabel="share, or largest cosine")
         ax.set_title(f"{size} atoms learn {int(r['planted_atoms'].isel(seed=0))}", fontsize=9)
     axes[2].legend(fontsize=7.5, loc="lower left")
     return fig

@@ -48,7 +48,7 @@ def danskin(r: xr.Dataset) -> plt.Figure:
             label=case,
         )
     gaps = np.geomspace(1e-10, 1, 2)
-    axes[1].plot(gaps, gaps**0.5, color="0.4", ls="--", lw=1, label=r"$\sqrt{\mathrm{gap}}$")
+    axes[1].plot(gaps, gaps**0.5, color="0.4", ls="--", lw=1, label="√gap")
     axes[1].plot(gaps, gaps, color="0.4", ls=":", lw=1, label="gap")
     axes[1].set(
         xscale="log", yscale="log", xlabel="duality gap / energy", ylabel="relative error, V"
