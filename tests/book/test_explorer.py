@@ -297,6 +297,17 @@ def test_a_tap_picks(open_explorer, show):
     assert page.evaluate(head) == '"error"', "cells name their columns"
 
 
+def test_on_a_phone_what_is_touched_and_what_is_drawn_are_on_one_screen(open_explorer):
+    page = open_explorer(
+        "fig2_spatial", told("fig2_spatial"), viewport={"width": 390, "height": 844}
+    )
+    maps, drawings = (page.locator(f".vn-explorer .vn-{kind}") for kind in ("map", "image"))
+    first, second = (maps.nth(one).bounding_box() for one in (0, 1))
+    ends = [box["y"] + box["height"] for box in (one.bounding_box() for one in drawings.all())]
+    assert len(ends) == 3 and min(ends) > first["y"] + first["height"]
+    assert max(ends) - first["y"] < 844 and second["y"] + second["height"] - min(ends) < 844
+
+
 def test_pictures_have_names_and_texts_are_only_texts(open_explorer):
     page = open_explorer("tiny", small())
     page.click("[data-jump='4']")
