@@ -37,7 +37,7 @@ SWAPS = {
     "digits": (
         "Digits: the sum of two",
         "sum of 2",
-        {"ae": 0, "vn_1": 0, "vn_untrained": 0, "dct_count": 0},
+        {"ae": 0, "vn_1": 0, "vn_untrained": 0, "dct": 0},
     ),
 }
 LEAST = 1e-6

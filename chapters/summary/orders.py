@@ -52,7 +52,7 @@ ERROR = ("error", "error")
 ORDERS: Mapping[str, Order] = {
     "product": Order(
         "hold-outs",
-        "Vector Networks and the decoder built by hand, all with the product readout, below the CNN "
+        "Vector Networks and the factorised decoder, all with the product readout, below the CNN "
         "(a square, a ring, sharp bumps) and the MLP (a square, scattered)",
         ("full", "vn_1", "factorised"),
         ("cnn", "mlp"),
@@ -133,9 +133,9 @@ ORDERS: Mapping[str, Order] = {
     ),
     "glance": Order(
         "digits",
-        "VN-1L below the autoencoder, training digits as atoms and as many cosines, all three",
-        ("vn_1",),
-        ("ae", "vn_untrained", "dct_count"),
+        "cosines of equal ID error below the autoencoder, VN-1L and training digits as atoms",
+        ("dct",),
+        ("ae", "vn_1", "vn_untrained"),
         ERROR,
     ),
     "untrained": Order(

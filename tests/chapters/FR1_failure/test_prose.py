@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import judging
 import pytest
 import xarray as xr
@@ -51,6 +53,25 @@ def test_the_answer(results):
     assert middle(ood["share_place"], "cnn_bump") < 0.2
     sums = results["resembles"].sel(test="averaged")
     assert middle(sums, "cnn_bump") > 0.5 > middle(results["resembles_bump"], "cnn_bump")
+
+
+def test_the_cnn_of_fig_2_leaves_about_half_as_much_whatever_its_depth_and_the_polarity(results):
+    other = store.read(paths.result_file(paths.RESULTS, "paper", "fig2_spatial"))
+    there = (other["mse_ood"] / other["zero_baseline_ood"]).median("seed")
+    here = middle(over_zero(results, "ood"), "cnn_bump", "cnn_bright")
+    assert 0.45 < float(there.sel(model="cnn4") / here.sel(model="cnn_bump")) < 0.6
+    assert abs(float(there.sel(model="cnn2") / there.sel(model="cnn4")) - 1) < 0.1
+    assert abs(float(here.sel(model="cnn_bright") / here.sel(model="cnn_bump")) - 1) < 0.1
+    used = {}
+    for name, one, model in (("there", other, "cnn4"), ("here", results, "cnn_bump")):
+        run = one["run_settings"].sel(model=model).values.ravel()[0]
+        used[name] = json.loads(run)
+    training = {name: one["training"] for name, one in used.items()}
+    assert training["there"]["options"] == {"depth": 4, "width": 32}
+    assert training["here"]["options"] == {"depth": 2, "width": 64}
+    assert 0.2 < training["there"]["steps"] / training["here"]["steps"] < 0.3
+    assert (used["there"]["task"]["sigma"], used["here"]["task"]["sigma"]) == (2, 1)
+    assert used["here"]["task"]["polarity"] == "dark"
 
 
 def test_longer_training_halves_the_error_outside_and_leaves_it_inside(results):
