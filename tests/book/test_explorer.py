@@ -377,6 +377,10 @@ def test_it_plays_from_the_start_to_the_end_and_stops(open_explorer):
     assert state(page)["place"] == at < 5 and page.inner_text("[data-play]") == "Play"
 
 
+BESIDE = """() => [...new Set([...document.querySelectorAll('.vn-view')].map(
+  (one) => getComputedStyle(one).display))]"""
+
+
 def test_on_paper_what_is_chosen_is_told_without_controls(open_explorer):
     page = open_explorer("tiny", small())
     shown = """() => [...document.querySelectorAll('.vn-explorer :is(input, button)')].filter(
@@ -385,6 +389,7 @@ def test_on_paper_what_is_chosen_is_told_without_controls(open_explorer):
     page.emulate_media(media="print")
     assert page.evaluate(shown) == 0
     assert page.locator(".vn-picks output").first.is_visible()
+    assert page.evaluate(BESIDE) == ["inline-block"], "no page ends inside such a panel"
 
 
 NUMBERS = [0.0, 1.0, 9.94, 9.95, 10.0, 12.34, 99.6, 1234.0, 1236.5, 99999.0, 1e5, 123456.0, 1e-3]

@@ -199,8 +199,9 @@ def test_node_draws_what_the_opponents_draw(shipped):
 # --- Links ----------------------------------------------------------------------------------------
 
 LIMITS = {"d": 6, "digits": 12, "atoms": 9, "feedbacks": 7, "sparsity": [-2, 3, 0.25]}
+LIMITS |= {"sweeps": [0, 1, 50]}
 PLAIN = {"picks": [[1, 8]], "picture": None, "seen": [1] * 6, "sparsity": 0}
-PLAIN |= {"layers": 1, "feedback": None}
+PLAIN |= {"layers": 1, "feedback": None, "sweeps": None, "residual": False, "doubling": False}
 PLAIN |= {"removed": [], "doubled": [], "signed": False, "known": False, "again": False}
 
 
@@ -214,7 +215,8 @@ PLAIN |= {"removed": [], "doubled": [], "signed": False, "known": False, "again"
         {"picks": None, "picture": [0.0] * 6},
         {"seen": [0, 1, 1, 0, 0, 1], "sparsity": -1.75, "signed": True},
         {"layers": 2, "feedback": 0},
-        {"layers": 2, "feedback": 6},
+        {"layers": 2, "feedback": 6, "sweeps": 50, "residual": True},
+        {"sweeps": 0, "doubling": True},
         {"removed": [8, 0], "doubled": [3], "again": True, "known": True, "sparsity": 3},
     ],
 )
@@ -265,6 +267,13 @@ def test_a_state_comes_back_from_its_link(changed):
         "vn=1&digits=8&removed=1.1",
         "vn=1&digits=8&removed=1&doubled=1",
         "vn=1&digits=8&signed=true",
+        "vn=1&digits=8&residual=0",
+        "vn=1&digits=8&doubling=",
+        "vn=1&digits=8&sweeps=",
+        "vn=1&digits=8&sweeps=2",
+        "vn=1&digits=8&sweeps=-1",
+        "vn=1&digits=8&sweeps=1e1",
+        "vn=1&digits=8&sweeps=Infinity",
         "vn=1&digits=8&layers=1",
         "vn=1&digits=8&layers=3",
         "vn=1&digits=8&layers=2&feedback=7",

@@ -84,6 +84,32 @@ def test_two_layers_settle_and_are_restored_by_a_link(open_page, made, shipped):
     assert read(page)["sweeps"] == 10 and not read(page)["settled"]
 
 
+def test_a_link_restores_sweeps_what_is_left_over_and_what_a_press_does(open_page):
+    page = open_page(fragment="#vn=1&digits=8&layers=2")
+    slide(page, "feedback", 6)
+    slide(page, "sweeps", 16)
+    page.check("#vn-residual")
+    page.click("#vn-share")
+    fragment = page.evaluate("location.hash")
+    assert fragment.endswith("&sweeps=50&residual=1")
+    again = open_page(fragment=fragment)
+    assert again.input_value("#vn-sweeps") == "16" and again.is_checked("#vn-residual")
+    assert again.inner_text("#vn-feedback-value") == page.inner_text("#vn-feedback-value")
+    assert read(again) == read(page) and read(again)["sweeps"] == 50
+    again.click("#vn-model")  # the first press changes no sweeps
+    assert again.inner_text("#vn-sweeps-value") == "50"
+    label = again.get_attribute("#vn-own", "aria-label")
+    assert "residual" in label and label == page.get_attribute("#vn-own", "aria-label")
+    again.evaluate("location.hash = 'vn=1&digits=8&doubling=1'")
+    again.wait_for_function("document.querySelector('#vn-dct').offsetParent")
+    assert not again.is_checked("#vn-residual") and read(again)["settled"]
+    assert again.is_checked("input[name=vn-edit][value=doubled]")
+    again.click("#vn-share")
+    assert again.evaluate("location.hash") == "#vn=1&digits=8&doubling=1"
+    again.evaluate("location.hash = 'vn=1&digits=8'")
+    again.wait_for_function("document.querySelector('input[name=vn-edit][value=removed]').checked")
+
+
 def test_without_its_file_the_page_has_one_layer(open_page, shipped):
     page = open_page(fragment="#vn=1&digits=3&layers=2&feedback=0", watched=ABSENT)
     page.evaluate("vnPlayground.finish()")

@@ -325,14 +325,14 @@
     else if (watching) stop();
     else watch();
   });
-  still.addEventListener("change", stop);
+  still.addEventListener("change", finish);
   $("sparsity").addEventListener("input", () => { edits.clear(); labelSliders(); });
   $("sweeps").addEventListener("input", () => { stop(); labelSliders(); });
 
-  /* End the settle that plays by itself; whatever the reader does ends it. */
+  /* End the settle that plays by itself, if one does; whatever the reader does ends it. */
   function finish() {
+    if (watching) $("sweeps").value = SWEEPS.length - 1;
     stop();
-    $("sweeps").value = SWEEPS.length - 1;
     labelSliders();
   }
 
@@ -346,8 +346,9 @@
   // --- Links ----------------------------------------------------------------------------------------------------------
 
   const { min, max, step: rung } = $("sparsity");
-  const LIMITS = { d, digits: digits.length, atoms: K, feedbacks: deep?.feedbacks ?? 10, sparsity: [+min, +max, +rung] };
-  const BOXES = { signed: false, known: true, again: false }; // whether a flag is a box that is not ticked
+  const LIMITS = { d, digits: digits.length, atoms: K, feedbacks: deep?.feedbacks ?? 10, sparsity: [+min, +max, +rung],
+    sweeps: SWEEPS.filter(Number.isFinite) };
+  const BOXES = { signed: false, known: true, again: false, residual: false }; // whether a flag is a box that is not ticked
   const boxOf = (flag) => $(flag === "known" ? "hidden" : flag);
 
   function restore(fragment) {
@@ -355,8 +356,11 @@
     if (state === null) $("shared").textContent = "This link holds no state of this page, or a damaged one.";
     if (!state) return false;
     $("shared").textContent = state.layers === 2 && !deep ? "The network of two layers is missing; this is the other one." : "";
-    finish();
-    document.querySelector(`input[name="vn-layers"][value="${deep ? state.layers : 1}"]`).checked = true;
+    const choose = (name, value) => { document.querySelector(`input[name="vn-${name}"][value="${value}"]`).checked = true; };
+    stop();
+    choose("layers", deep ? state.layers : 1);
+    choose("edit", state.doubling ? "doubled" : "removed");
+    $("sweeps").value = SWEEPS.indexOf(state.sweeps ?? SETTLED);
     $("feedback").value = state.feedback ?? deep?.own;
     turn();
     picks = state.picks && [];
@@ -374,9 +378,11 @@
 
   $("share").addEventListener("click", () => {
     const of = (kind) => [...edits.keys()].filter((k) => edits.get(k) === kind);
+    const sweeps = SWEEPS[$("sweeps").value];
     const flags = Object.entries(BOXES).map(([flag, inverse]) => [flag, boxOf(flag).checked !== inverse]);
     history.replaceState(null, "", `#${vnState.encode({ picks: picks?.length <= vnState.MOST ? picks : null, picture, seen,
       sparsity: +$("sparsity").value, layers: layers(), feedback: deep && +$("feedback").value !== deep.own ? +$("feedback").value : null,
+      sweeps: sweeps === SETTLED ? null : sweeps, doubling: chosen("edit") === "doubled",
       removed: of("removed"), doubled: of("doubled"), ...Object.fromEntries(flags) })}`);
     $("shared").textContent = "The address of this page now leads here.";
     navigator.clipboard?.writeText(location.href).then(

@@ -7,7 +7,7 @@ const vnState = (() => {
   const LONGEST = 20000; // characters
   const MOST = 20; // digits in a picture
   const FULL = 255, BRIGHTEST = 100 * FULL; // ink is stored in whole steps of 1/255
-  const FLAGS = { signed: "signed", known: "known", again: "again" };
+  const FLAGS = ["signed", "known", "again", "residual", "doubling"];
   const whole = (text) => (/^-?[0-9a-z]{1,4}$/.test(text) ? parseInt(text, 36) : NaN);
 
   /* Whole numbers, runs of n zeros as _n. */
@@ -69,8 +69,8 @@ const vnState = (() => {
   }
 
   /* state: picks (or null) or picture, seen (1 or 0 per pixel), sparsity, layers of the network, the place of its feedback
-     (null: its own), the flags, removed and doubled atoms. */
-  function encode({ picks, picture, seen, sparsity, layers, feedback, removed, doubled, ...flags }) {
+     (null: its own), sweeps (null: until settled), the flags, removed and doubled atoms. */
+  function encode({ picks, picture, seen, sparsity, layers, feedback, sweeps, removed, doubled, ...flags }) {
     const fields = [["vn", 1]];
     if (picks) fields.push(["digits", sum(picks)]);
     else fields.push(["picture", packed([...picture].map((ink) => Math.round(FULL * ink) || 0))]);
@@ -78,15 +78,16 @@ const vnState = (() => {
     if (sparsity) fields.push(["sparsity", sparsity]);
     if (layers === 2) fields.push(["layers", 2]);
     if (feedback !== null) fields.push(["feedback", feedback]);
-    for (const [name, field] of Object.entries(FLAGS)) if (flags[name]) fields.push([field, 1]);
+    if (sweeps !== null) fields.push(["sweeps", sweeps]);
+    for (const flag of FLAGS) if (flags[flag]) fields.push([flag, 1]);
     if (removed.length) fields.push(["removed", removed.join(".")]);
     if (doubled.length) fields.push(["doubled", doubled.join(".")]);
     return fields.map((field) => field.join("=")).join("&");
   }
 
   /* The state that a fragment without its # names; null where it is none of ours, or damaged.
-     limits: d pixels, so many digits, atoms and feedbacks, sparsity = [low, high, step]. */
-  function decode(text, { d, digits, atoms, feedbacks, sparsity: [low, high, step] }) {
+     limits: d pixels, so many digits, atoms and feedbacks, sparsity = [low, high, step], the numbers of sweeps on offer. */
+  function decode(text, { d, digits, atoms, feedbacks, sparsity: [low, high, step], sweeps }) {
     if (text.length > LONGEST) return null;
     const fields = new Map();
     for (const part of text.split("&")) {
@@ -96,8 +97,8 @@ const vnState = (() => {
     }
     if (fields.get("vn") !== "1") return null;
     const state = { picks: null, picture: null, seen: Array(d).fill(1), sparsity: 0, layers: 1, feedback: null,
-      removed: [], doubled: [] };
-    for (const flag of Object.keys(FLAGS)) state[flag] = false;
+      sweeps: null, removed: [], doubled: [] };
+    for (const flag of FLAGS) state[flag] = false;
     const READ = {
       vn: () => true,
       digits: (value) => (state.picks = picksOf(value, digits)),
@@ -109,10 +110,11 @@ const vnState = (() => {
       },
       layers: (value) => (state.layers = value === "2" ? 2 : 0),
       feedback: (value) => (state.feedback = indices(value, feedbacks)?.[0] ?? NaN) >= 0,
+      sweeps: (value) => /^\d{1,4}$/.test(value) && sweeps.includes(state.sweeps = +value),
       removed: (value) => (state.removed = indices(value, atoms)),
       doubled: (value) => (state.doubled = indices(value, atoms)),
     };
-    for (const [name, field] of Object.entries(FLAGS)) READ[field] = (value) => (state[name] = value === "1");
+    for (const flag of FLAGS) READ[flag] = (value) => (state[flag] = value === "1");
     for (const [name, value] of fields) if (!Object.hasOwn(READ, name) || !READ[name](value)) return null;
     const clash = state.removed.some((k) => state.doubled.includes(k));
     return !clash && Boolean(state.picks) !== Boolean(state.picture) ? state : null;
