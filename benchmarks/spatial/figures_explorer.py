@@ -124,6 +124,7 @@ def positions(
     drawings: xr.Dataset | None,
     held_out: xr.DataArray,
     first: int,
+    found: str,
     called: Mapping[str, str] = CALLED,
     columns: Mapping[str, xr.Dataset] | None = None,
     quantity: str = "brightness",
@@ -146,6 +147,8 @@ def positions(
         Whether a position was held out, over (..., position).
     first
         The position at first.
+    found
+        What the first view shows, as a sentence.
     called
         What the two models are called.
     columns
@@ -203,7 +206,7 @@ def positions(
     ]
     return {
         "title": "Pick a position and two models",
-        "note": f"{HOW} Dashed: the hold-out. {_whose(results, whole, complete, whose, within, but)} {quantity.capitalize()} "
+        "note": f"{found} {HOW} Dashed: the hold-out. {_whose(results, whole, complete, whose, within, but)} {quantity.capitalize()} "
         f"beyond 0 and 1 is drawn as these. Errors by position: {kept}. {more}",
         "choices": [*choices, position],
         "views": [

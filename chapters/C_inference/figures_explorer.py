@@ -45,7 +45,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
     level = percent(confidence(results.sizes["seed"]))
     return {
         "title": "A race of two methods",
-        "note": "F: the energy, over its minimum, the median over digits. Dotted: the medians of all methods. Below 10⁻¹³ "
+        "note": "A line search comes down fastest, plain ISTA slowest, in every stack. F: the energy, over its minimum, the median over digits. Dotted: the medians of all methods. Below 10⁻¹³ "
         f"is rounding. Median over n seeds [{level} interval]. A stack of one layer has neither feedback nor a schedule.",
         "choices": [
             *(

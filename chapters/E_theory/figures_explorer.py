@@ -35,8 +35,8 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
     table = {"show": "table", "columns": ["share recovered", "bound, in atoms"]}
     return {
         "title": "Pick a coherence and a number of atoms",
-        "note": "Dashed: below the bound of "
-        "the theorem, where every support must be found. Numbers: median over n seeds "
+        "note": "All cells that the bound of the theorem covers are bright, and many beyond it. Dashed: below "
+        "that bound, where every support must be found. Numbers: median over n seeds "
         f"[{percent(confidence(results.sizes['seed']))} interval].",
         "choices": [
             {"key": "rule", "label": "support read by", "values": rules, "as": "list"}

@@ -24,5 +24,6 @@ def explorer(results: xr.Dataset, drawings: xr.Dataset | None = None) -> dict[st
         drawings=None if drawings is None else drawings.sel(hold_out="square"),
         held_out=own["held_out"].isel(model=0, seed=0) == 1,
         first=POSITION,
+        found="The CNN errs inside the hold-out far more than outside it, the factorised decoder nearly alike.",
         quantity="ink",
     )

@@ -16,6 +16,7 @@ FIRST = {"left": "cnn", "right": "cnn_8"}
 IMAGE = {"show": "image", "low": 0.0, "high": 1.0}
 MISSING = f"This network was trained on turns of the digit {PAPER_DIGIT} alone."
 NOTE = (
+    "In the gap no network turns the digit, and the error of every one rises several-fold. "
     "Pictures are of the first seed, with eight bits a pixel; ink beyond 0 and 1 is drawn as these. "
     "Errors: median over n seeds [95 % interval, of two seeds their range]. Grey in the plot: the gap, "
     "which training left out."

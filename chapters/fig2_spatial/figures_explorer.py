@@ -36,5 +36,6 @@ def explorer(results: xr.Dataset, drawings: xr.Dataset | None = None) -> dict[st
         drawings=drawings,
         held_out=results["split"] == "ood",
         first=FIRST["position"],
+        found="The CNN errs inside the hold-out far more than outside it, the full 2D VN nearly alike.",
         whose="the seed of the median error inside the hold-out",
     )
