@@ -119,6 +119,19 @@ def test_positions_of_fr_fig_1():
 
 
 @pytest.mark.parametrize("name", ["fig2_spatial", "FR1_failure"])
+def test_the_first_view_shows_what_the_caption_says_is_found(name):
+    note, (left, right) = told(name)["note"], views(name, "map")
+    assert "far more than outside it" in note and "nearly alike" in note
+    first = {one["key"]: one["first"] for one in told(name)["choices"]}
+    held = left["outline"].values == 1
+    for view, (least, most) in ((left, (100, 1000)), (right, (1, 3))):
+        key = view["by"]["model"]
+        model = [*names(name, key)][first[key]]
+        errors = view["values"].sel(model=model).values
+        assert least < np.median(errors[held]) / np.median(errors[~held]) < most
+
+
+@pytest.mark.parametrize("name", ["fig2_spatial", "FR1_failure"])
 def test_a_network_that_errs_elsewhere_than_the_stored_one_is_not_shown(name):
     ds, drawings = stored(name).load(), stored(f"{name}.drawings").load()
     if "hold_out" in ds.dims:
