@@ -179,6 +179,7 @@ def counts(results: xr.Dataset, page: str) -> dict[str, str]:
     ):
         found = standing(results, VN, rivals, ours, theirs)
         numbers[key] = ahead(found.sel(set="hard"))
+        numbers[f"sure-{key}"] = int((found.sel(set="hard") < 0).sum())
         numbers[f"{key}-all"] = ahead(found)
     before = sides(mse.sel(model=list(OTHERS)) / best_vn.drop_vars("model"))
     numbers["ahead"] = {name: ahead(before.sel(set=name)) for name in SETS}

@@ -165,8 +165,10 @@ def positions(
     """
     count = results.sizes["position"]
     places = list(range(count))
-    differ = {m: most for m, most in apart(results, drawings).items() if most >= CLOSE}
-    whole = again(results, drawings) + [*differ] * bool(otherwise)
+    differ = {
+        m: most for m, most in apart(results, drawings).items() if most >= CLOSE and otherwise
+    }
+    whole = [*again(results, drawings), *differ]
     images = drawn(samples, drawings, whole)
     complete = bool(images.isel(y=0, x=0).notnull().all()) and len(whole) > 0
     stored = [] if complete else samples["sample"].values.tolist()
@@ -194,7 +196,7 @@ def positions(
     image = {"show": "image", "low": 0.0, "high": 1.0, "up": True, "missing": FEW}
     said = {"mean squared error there": over, **(columns or {})}
     but = ""
-    if differ and otherwise:
+    if differ:
         but = otherwise.format(names=_names(results, differ), most=short(max(differ.values())))
     if but or (whole and most > 1):  # else they are the same
         said["mean squared error of the drawing"] = _errors(drawings, whole, over)

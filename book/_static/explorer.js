@@ -39,7 +39,7 @@
     return (!ends[0] || ends.every((end) => end === text) ? text : `${text} [${ends.join(", ")}]`) + counted;
   }
 
-  /* With spaces at which no line ends in numbers, intervals without powers and "n = 5", as in vnlib.plots.tables. */
+  /* With spaces at which no line ends, as in vnlib.plots.tables: but an interval with powers is wider than a phone's cell. */
   const unbroken = (text) => text.replace(/(?<=[\]\d]) (?=[×%])|(?<=×) |(?<=,) (?=[^[×]*\])|(?<=n) (?==)|(?<=n =) /g, "\u00a0");
 
   function explorer(root, { choices, views, colours, hues }, data) {

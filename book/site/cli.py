@@ -134,18 +134,15 @@ def _fill(name: str, given: dict[str, object]) -> None:
     """
     from vnlib.book import chapter
 
+    chapter.fill(name, given)
     one, study = chapter.spec(name), paths.module(name, "study")
     some = any(given.get(key) is not None for key in ("models", "seeds"))
-    beside = () if some else one.sidecar.get("beside", ())
-    if not (study and beside):
-        return chapter.fill(name, given)
-    chapter.prepare()
+    if some or study is None or not (beside := one.sidecar.get("beside", ())):
+        return
     opened = chapter.Chapter(one, one.check(given))
-    found = study.results(opened)
+    found = study.results(opened)  # all stored by now
     every = found if isinstance(found, tuple) else (found,)
-    for part in beside:
-        module = paths.module(name, part)
-        assert module is not None
+    for module in filter(None, (paths.module(name, part) for part in beside)):
         module.results(opened, *every)
 
 

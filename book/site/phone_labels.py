@@ -1,4 +1,4 @@
-"""Texts of a figure for a phone: legends below it, long words broken or turned, and which texts run into each other."""
+"""Texts of a figure for a phone: long ones broken or turned, names apart, and which run into each other."""
 
 from __future__ import annotations
 

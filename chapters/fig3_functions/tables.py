@@ -92,12 +92,9 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     for name, ratio in lengthened(results).items():
         if kept := [m for m in networks(results) if m in ratio["model"].values]:
             more[name] = extremes(ratio.sel(model=kept))
-    told = counts(results, "fig3")
-    sure = {key: told[f"fig3-{key}"].split()[0] for key in ("won", "trained", "told-won")}
     trained = {"watched": gain.sizes["model"], "unsettled": (median(gain) > SETTLED).sum()}
     return (
-        told
-        | texts("fig3-sure", sure)
+        counts(results, "fig3")
         | texts("fig3", ratios)
         | texts("fig3-left", left(results), in_percent)
         | texts("fig3", gains, in_percent)

@@ -331,6 +331,17 @@ def test_without_a_script_it_says_what_is_missing(open_page):
     assert not page.is_visible(".vn-live") and "With JavaScript" in page.inner_text("body")
 
 
+def test_the_note_says_what_is_left_of_hard_signals(kept):
+    hard = kept["error"].isel(example=kept["signal_set"].values == "hard")
+    left = hard.sel(filler="vn_1") / hard.sel(filler="zero_baseline")
+    ends = zip(kept["begin"].values.tolist(), kept["end"].values.tolist(), strict=True)
+    left = dict(zip(ends, left.transpose("interval", ...).values, strict=True))
+    middle, end = left[tuple(signals.HIDDEN)], left[0.75, 1.0]
+    assert np.median(middle) < 0.1 and 0.4 < np.median(end) < 0.6
+    assert (middle > 1).any() and (end > 1).any()
+    assert "less than a tenth of zero's error in the middle, and about half" in signals.NOTE
+
+
 def test_it_opens_with_a_signal_that_is_neither_easy_nor_hard_to_fill_in(kept):
     """In the middle of all sums and compositions here, counted in another way, and said below it."""
     at = {"interval": int(np.flatnonzero((kept["begin"] == 0.375) & (kept["end"] == 0.625))[0])}
