@@ -98,7 +98,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const LONGEST = 8, BETWEEN = /(?<=[a-z])(?=[A-Z][a-z])|(?<=[_/=]|[A-Za-z>]\.)(?=[A-Za-z<])/;
   const leaves = (node) => [...node.childNodes].flatMap((one) =>
     one.nodeType === Node.TEXT_NODE ? [one] : one.nodeType === Node.ELEMENT_NODE && !one.matches(".math, svg, script") ? leaves(one) : []);
-  for (const text of tables.flatMap((table) => [...table.querySelectorAll("th, td")]).flatMap(leaves)) {
+  for (const text of [...tables, ...document.querySelectorAll(".vn-footer")].flatMap((table) => [...table.querySelectorAll("th, td")]).flatMap(leaves)) {
     const parts = text.data.split(/(\s+)/).flatMap((word) => (word.length > LONGEST ? word.split(BETWEEN) : [word]));
     const breaks = parts.map((part, n) => n && part.trim() && parts[n - 1].trim() ? [document.createElement("wbr"), part] : [part]);
     if (breaks.some((one) => one.length > 1)) text.replaceWith(...breaks.flat());
