@@ -72,7 +72,8 @@ def _header(found: xr.Dataset) -> str:
         said += f" ({plain['alone']} have no interval)"
     if found["weight"].max() > found["weight"].min():
         said += f"; by weight {percent(weighed['right'])}"
-    return f"{shorten(found.attrs['says'], 100)}\n{fill(said, 95)}"
+    unbroken = said.replace(" %", "\u00a0%")
+    return f"{shorten(found.attrs['says'], 100)}\n{fill(unbroken, 95)}"
 
 
 def _margins(ax: Axes, found: xr.Dataset) -> None:

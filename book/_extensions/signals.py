@@ -44,7 +44,7 @@ SHOWN = ("vn_1", "gaussian", "deep_ae")  # at first
 HIDDEN = (0.375, 0.625)  # at first
 TITLE = "Hide a part of a signal, and watch models fill it in"
 NOTE = (
-    "Of a Hard signal VN-1L leaves less than a tenth of zero's error in the middle, and about half at the end, by the medians; of some, more than zero does. "
+    "Of a Hard signal VN-1L leaves less than a tenth of zero's error in the middle quarter, and about half in the last one, by medians over the signals here; of some, more than zero does. "
     "Drag the shaded interval or one of its ends, or use the sliders. Dotted: what is hidden. VN-1L and the fixed dictionary solve the masked "
     "problem, the Gaussian gives its conditional mean; λ and the variance of its noise are those that are best on validation signals for the "
     "nearest of {intervals} intervals. DeepAE3 is shown zeros there. All are of the first seed, and computed here, for the interval that you hide. "

@@ -94,6 +94,15 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const column of sentences) for (const cell of columns[column]) cell.classList.add("vn-words");
   }
   document.querySelectorAll("table.dataframe").forEach(sortable);
+  // A long name in a cell breaks, where it must, between its words: Mini|Batch|Dictionary|Learning, results_|dir.
+  const LONGEST = 8, BETWEEN = /(?<=[a-z])(?=[A-Z][a-z])|(?<=[_/=]|[A-Za-z>]\.)(?=[A-Za-z<])/;
+  const leaves = (node) => [...node.childNodes].flatMap((one) =>
+    one.nodeType === Node.TEXT_NODE ? [one] : one.nodeType === Node.ELEMENT_NODE && !one.matches(".math, svg, script") ? leaves(one) : []);
+  for (const text of [...tables, ...document.querySelectorAll(".vn-footer")].flatMap((table) => [...table.querySelectorAll("th, td")]).flatMap(leaves)) {
+    const parts = text.data.split(/(\s+)/).flatMap((word) => (word.length > LONGEST ? word.split(BETWEEN) : [word]));
+    const breaks = parts.map((part, n) => n && part.trim() && parts[n - 1].trim() ? [document.createElement("wbr"), part] : [part]);
+    if (breaks.some((one) => one.length > 1)) text.replaceWith(...breaks.flat());
+  }
   const copies = new Map(); // of a table, with the columns that it does not show itself
   const datum = (row) => [...row.cells].filter((cell) => cell.tagName === "TD");
   // Groups of columns that are no wider than `room` with the names of rows; what has one head stays together if it can.

@@ -22,7 +22,6 @@ import numpy as np
 
 from book.site.comparison import Compared, compared
 from vnlib.book import paths, store
-from vnlib.book.chapter import spec
 from vnlib.plots.statistics import raised, short
 
 FOLDER = paths.ROOT / ".cache" / "machines"
@@ -138,8 +137,12 @@ def same_verdicts(one: Mapping) -> int:
 
 
 def _title(name: str) -> str:
-    """What readers call a chapter."""
-    return spec(name).title if name in paths.chapters() else name
+    """The heading of a chapter's page, which links to it have for a text, too."""
+    if name not in paths.chapters():
+        return name
+    cells = json.loads(paths.notebook(name).read_text(encoding="utf-8"))["cells"]
+    lines = "\n".join("".join(one["source"]) for one in cells if one["cell_type"] == "markdown")
+    return next(line[2:] for line in lines.splitlines() if line.startswith("# "))
 
 
 def _summary(one: Mapping) -> Sequence[str]:

@@ -38,9 +38,10 @@ def legends_below(figure: Figure) -> None:
 def _fills(axes: Axes) -> bool:
     """Whether a legend takes nearly all the width of its panel, and so covers what is drawn there."""
     legend = axes.get_legend()
-    if legend is None or _beside(legend) or len(legend.get_texts()) < 4:
+    if legend is None or _beside(legend):
         return False
-    return legend.get_window_extent().width > 0.9 * axes.get_window_extent().width
+    share = 0.9 if len(legend.get_texts()) > 3 else 1.0
+    return legend.get_window_extent().width > share * axes.get_window_extent().width
 
 
 def _beside(legend: Any) -> bool:
@@ -93,15 +94,25 @@ def _to_figure(axes: Axes) -> None:
 
 
 def one_legend(figure: Figure) -> bool:
-    """Join the legends of a figure, which would lie upon each other; False where one has a title."""
+    """Join the legends of a figure, which would lie upon each other, and say once what several do;
+    False where one has a title.
+    """
     legends: list[Any] = list(figure.legends)
     if len(legends) > 1:
         if any(one.get_title().get_text() for one in legends):
             return False
         first, *others = legends
+        said = {(_look(handle), text.get_text()) for handle, text in _entries(first)}
         for one in others:
-            first._legend_handle_box._children += one._legend_handle_box.get_children()
-            first.texts += one.get_texts()
+            columns = one._legend_handle_box.get_children()
+            items = [item for column in columns for item in column.get_children()]
+            told = dict(zip(items, _entries(one), strict=True))
+            new = [n for n, (h, t) in told.items() if (_look(h), t.get_text()) not in said]
+            for column in columns:
+                column._children = [item for item in column.get_children() if item in new]
+            said |= {(_look(told[item][0]), told[item][1].get_text()) for item in new}
+            first._legend_handle_box._children += [part for part in columns if part.get_children()]
+            first.texts += [told[item][1] for item in new]
             one.remove()
     return True
 

@@ -36,7 +36,9 @@ def cut_table(figure: Figure) -> None:
     need = 1.15 * max(one.get_window_extent().width for one in written) / figure.dpi
     names = [t for t in [*axes.get_yticklabels(), *axes.texts] if t not in inside]
     left = max(one.get_window_extent().width for one in names) / figure.dpi if names else 0.0
-    fit = max(2, int((WIDTH - 0.1 - min(left, 0.42 * WIDTH)) / need))
+    slanted = max((one.get_window_extent().x1 for one in axes.get_xticklabels()), default=0.0)
+    right = max(0.0, slanted - axes.get_window_extent().x1) / figure.dpi
+    fit = max(2, int((WIDTH - 0.1 - min(left, 0.42 * WIDTH) - min(right, 0.2 * WIDTH)) / need))
     if fit >= len(columns):
         return
     steps = np.diff(columns)

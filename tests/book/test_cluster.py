@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 import os
 import re
 import runpy
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -273,6 +275,17 @@ def sidecar_slices(name: str) -> set[str]:
         [f"{one}-" for one in paper.get("models", sidecar["models"])] if "models" in known else [""]
     )
     return {f"{model}seed{seed}" for model in models for seed in seeds}
+
+
+def test_the_page_says_how_many_slices_there_are():
+    many = Counter(
+        (name, one.partition("seed")[0])
+        for name in paths.chapters()
+        for one in sidecar_slices(name)
+    )
+    each, together = (sum(math.ceil(seeds / step) for seeds in many.values()) for step in (1, 8))
+    page = (paths.SOURCE / "book" / "cluster.md").read_text(encoding="utf-8")
+    assert f"about {round(each, -2):,}, or {round(together, -1)} with `seeds_per_slice=8`" in page
 
 
 class Computes(Exception):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 import xarray as xr
@@ -60,6 +62,18 @@ def test_the_page_tells_each_pair_and_the_statements_of_those_that_differ(tmp_pa
     assert page.count("{dropdown}") == 1 and "| VN-X.2: error &lt; 1 | 0.5 | 0.51 | 1.2 |" in page
     assert "holds → fails" in page and "a CPU and a GPU | none measured" in page
     assert machines.page(tmp_path / "none.json") == machines.NONE_YET
+
+
+def test_folds_are_named_as_the_pages_are_that_the_table_links_to():
+    names = re.findall(r"{dropdown} (.*), \w+: ", machines.page(paths.RESULTS / machines.NAME))
+    heads = {name: nbformat.read(paths.notebook(name), 4) for name in paths.chapters()}
+    titles = {
+        cell.source.splitlines()[0].removeprefix("# ")
+        for one in heads.values()
+        for cell in one.cells
+        if cell.source.startswith("# ") and cell.cell_type == "markdown"
+    }
+    assert len(names) == 3 and set(names) <= titles
 
 
 def test_what_is_shipped_is_all_that_the_script_compares():

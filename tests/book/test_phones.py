@@ -155,6 +155,17 @@ def test_legends_of_two_panels_become_one():
     assert not phone_labels.over(one, two)
 
 
+def test_legends_of_two_panels_say_once_what_they_share():
+    fig, axes = plt.subplots(1, 2, figsize=(9, 4))
+    for ax, names in zip(axes, (["one", "two"], ["two", "three", "one"]), strict=True):
+        for name in names:
+            ax.plot([0, 1], label=name, color={"one": "r", "two": "g", "three": "b"}[name])
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    assert phones.rearrange(readable(fig))
+    (legend,) = fig.legends
+    assert [one.get_text() for one in legend.get_texts()] == ["one", "two", "three"]
+
+
 def test_legends_in_which_a_mark_means_something_else_stay_with_their_panels():
     fig, axes = plt.subplots(1, 2, figsize=(10, 4))
     for ax, name in zip(axes, ("one", "two"), strict=True):
@@ -352,6 +363,19 @@ def test_a_table_of_numbers_is_cut_into_blocks_with_the_names_of_all_rows():
         told = {int(text.get_text()) for text in one.texts}
         assert told == set(range(4 * number, 4 * number + 4)) and len(one.texts) == 12
     assert len(blocks[2].patches) == 1 and not blocks[1].patches
+
+
+def test_names_that_slant_beyond_a_table_leave_it_less_room():
+    def blocks(name: str, wide: bool) -> int:
+        fig, ax = plt.subplots(figsize=(9, 4))
+        ax.imshow(np.zeros((3, 12)), aspect="auto")
+        for row, column in np.ndindex(3, 12):
+            ax.text(column, row, "0.10", ha="center", fontsize=8)
+        ax.set_xticks(range(12), [name] * 12, rotation=45 * wide, ha="left" if wide else "center")
+        assert phones.rearrange(readable(fig))
+        return len(fig.axes)
+
+    assert blocks("a", False) == 1 and blocks("salt and pepper", True) == 2
 
 
 def test_very_many_lines_are_a_picture_and_their_labels_a_drawing():

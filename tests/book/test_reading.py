@@ -223,3 +223,25 @@ def test_on_paper_folds_are_open_and_the_ground_is_white(page):
         one.evaluate(f"dispatchEvent(new Event('{event}'))")
         assert [one.locator(f"#{name}").is_visible() for name in ("deep", "solved")] == 2 * [shown]
         assert one.evaluate("document.documentElement.dataset.theme") == theme
+
+
+def test_a_long_name_in_a_table_breaks_between_its_words(page):
+    one, url = page
+    cells = {
+        "MiniBatchDictionaryLearning": "Mini|Batch|Dictionary|Learning",
+        "<code>results/cluster</code>, others": "<code>results/|cluster</code>, others",
+        "seeds_per_slice, 0.00048": "seeds_|per_|slice, 0.00048",
+        "DictionaryLearning, 20": "Dictionary|Learning, 20",
+        "NAME=fig2_spatial and <code>results/&lt;profile&gt;/&lt;chapter&gt;.nc</code>": "NAME=|fig2_|spatial and "
+        "<code>results/|&lt;profile&gt;/|&lt;chapter&gt;.|nc</code>",
+        "VN-1L and iFISTA, undecided": "VN-1L and iFISTA, undecided",
+    }
+    rows = "".join(f"<tr><td>{cell}</td></tr>" for cell in cells)
+    table = f'<div class="bd-content"><table><thead><tr><th>a</th></tr></thead><tbody>{rows}</tbody></table></div>'
+    file = Path(url.removeprefix("file://"))
+    file.write_text(file.read_text(encoding="utf-8").replace("<script>", f"{table}<script>"))
+    one.goto(url)
+    found = one.evaluate(
+        "[...document.querySelectorAll('.bd-content td')].map((td) => td.innerHTML.replaceAll('<wbr>', '|'))"
+    )
+    assert found == [*cells.values()]

@@ -339,7 +339,11 @@ def test_the_note_says_what_is_left_of_hard_signals(kept):
     middle, end = left[tuple(signals.HIDDEN)], left[0.75, 1.0]
     assert np.median(middle) < 0.1 and 0.4 < np.median(end) < 0.6
     assert (middle > 1).any() and (end > 1).any()
-    assert "less than a tenth of zero's error in the middle, and about half" in signals.NOTE
+    assert np.diff(signals.HIDDEN) == 0.25, "a quarter"
+    assert (
+        "less than a tenth of zero's error in the middle quarter, and about half in the last one"
+        in signals.NOTE
+    )
 
 
 def test_it_opens_with_a_signal_that_is_neither_easy_nor_hard_to_fill_in(kept):
