@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -17,6 +18,7 @@ from vnlib.plots.statistics import raised, short
 from vnlib.plots.style import PALETTE, image_axes
 
 EXAMPLE = ("vn_token_3", "factorized", "vn_gated_3", "vn_literal_3", "gnn")
+BELOW = 6  # models below each other at most; more stand in two blocks, else paper shrinks them
 
 
 class Pick(NamedTuple):
@@ -97,7 +99,7 @@ def paths(
     length: float = 1.0,
 ) -> Figure:
     """True paths on top and those of models below, a scene per column; the numbers are drifts at
-    the end.
+    the end. Many models stand in two blocks, each below the truth.
 
     Parameters
     ----------
@@ -110,15 +112,19 @@ def paths(
     if not shown:
         return empty("No model whose paths were kept was asked for.")
     seed, scenes = seen_seed(ds), [str(s) for s in ds["scene"].values]
+    sides = 1 if len(shown) <= BELOW else 2
+    rows = -(-len(shown) // sides)
+    parts = [shown[side * rows : (side + 1) * rows] for side in range(sides)]
+    wide = (2.25, 1.25)[sides - 1]
     fig, axes = plt.subplots(
-        len(shown) + 1,
-        len(scenes),
-        figsize=(2.25 * len(scenes) + 1.2, 2.2 * (len(shown) + 1)),
+        rows + 1,
+        sides * len(scenes),
+        figsize=(wide * sides * len(scenes) + 1.2, wide * (rows + 1) + 0.3),
         sharex=True,
         sharey=True,
         squeeze=False,
     )
-    for column, scene in zip(axes.T, scenes, strict=True):
+    for (part, scene), column in zip(product(parts, scenes), axes.T, strict=True):
         found = choose(ds, truth, scene, pick, reach=reach, length=length)
         true = (
             truth["position"]
@@ -128,8 +134,9 @@ def paths(
             .values
         )
         _path(column[0], true)
-        column[0].set_title(f"{title(scene)}\n{told(found)}", fontsize=8.5)
-        for ax, model in zip(column[1:], shown, strict=True):
+        why = told(found) if sides == 1 else told(found).replace(": ", ":\n")
+        column[0].set_title(f"{title(scene)}\n{why}", fontsize=8.5)
+        for ax, model in zip(column[1:], part, strict=False):
             one = ds.sel(model=model, seed=seed).isel(start=found.start)
             for body in range(true.shape[1]):
                 ax.plot(*true[:, body].T, color="0.7", lw=1.1, zorder=1)
@@ -137,8 +144,11 @@ def paths(
             end = float(one["drift"].sel(panel=scene).isel(step=-1))
             said = raised(short(end)) if np.isfinite(end) else "lost"
             ax.set_xlabel(said, fontsize=7.5, labelpad=2)  # inside the box it would cover paths
-    for ax, name in zip(axes[:, 0], ["truth", *(label(ds, m) for m in shown)], strict=True):
-        ax.set_ylabel(name, fontsize=8.5)
+        for ax in column[1 + len(part) :]:
+            ax.remove()
+    for part, column in zip(parts, axes.T[:: len(scenes)], strict=True):
+        for ax, name in zip(column, ["truth", *(label(ds, m) for m in part)], strict=False):
+            ax.set_ylabel(name, fontsize=8.5)
     return fig
 
 

@@ -222,6 +222,18 @@ def test_paths_show_the_truth_above_the_models(ds, truth):
     )
 
 
+def test_many_models_stand_in_two_blocks_each_below_the_truth(ds, truth, monkeypatch):
+    monkeypatch.setattr(figures_paths, "BELOW", 2)
+    fig = figures_paths.paths(ds, truth, "median", ["vn_token_3", "mlp", "rbf_tokens"])
+    at = {(s.rowspan.start, s.colspan.start): ax for ax in fig.axes if (s := ax.get_subplotspec())}
+    assert [at[0, side].get_ylabel() for side in (0, 2)] == ["truth", "truth"]
+    assert [at[row, 0].get_ylabel() for row in (1, 2)] == ["VN_TOKEN_3", "MLP"]
+    assert at[1, 2].get_ylabel() == "RBF_TOKENS" and (2, 2) not in at
+    assert at[0, 0].get_title() == at[0, 2].get_title()
+    wide, high = fig.get_size_inches()
+    assert high < wide
+
+
 def test_the_example_has_the_truth_first_and_says_how_far_each_model_ends(ds, truth):
     axes = figures_paths.example(ds, truth).axes
     assert [ax.get_title() for ax in axes] == [
