@@ -11,6 +11,9 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 UNITS = r"(?:ms|s|min|h|px|B|kB|MB|GB)\b(?!-)"
 _AFTER = re.compile(rf"(?<=[\d\]]) (?=[×%]|{UNITS})|(?<=\d ×) (?=\d)|(?<=×) (?=10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])")
 _FIRST = re.compile(rf" (?=[×%]|{UNITS})")
+_SAID = re.compile(r"(?<=>)[^<>]+(?=<)")  # between tags
+_BOUND = re.compile(r"((?:[≤≥]|&[lg]t;)) (?=\d)")
+RULES = 'class="vn-verdicts'
 KEPT = (nodes.literal, nodes.literal_block, nodes.raw, nodes.math, nodes.math_block)
 
 
@@ -24,6 +27,8 @@ class NoBreaks(SphinxPostTransform):
         for text in list(self.document.findall(nodes.Text)):
             kept = isinstance(text.parent, KEPT)
             new = str(text) if kept else unbroken(str(text), before)
+            if isinstance(text.parent, nodes.raw) and RULES in text:
+                new = _SAID.sub(lambda said: unbroken(_BOUND.sub("\\1\u00a0", said[0])), text)
             if new != text:
                 text.parent.replace(text, nodes.Text(new))
             before = new

@@ -251,6 +251,7 @@ document.addEventListener("DOMContentLoaded", () => {
   window.addEventListener("beforeprint", () => {
     shut = [...document.querySelectorAll("details:not(.hide, .vn-numbers, [open])")];
     for (const one of shut) one.open = true;
+    for (const head of document.querySelectorAll(".bd-content th[rowspan]")) head.parentElement.classList.toggle("vn-many", head.rowSpan > 30);
     root.classList.add("vn-paper"); // which is narrow, and tables are small: some need not be stacked, some must
     ({ theme } = root.dataset);
     if (theme) root.dataset.theme = "light";

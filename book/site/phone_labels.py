@@ -20,6 +20,7 @@ WIDTH = 4.4
 """Inches of a figure; at this width labels of 9 pt have the 9 pixels that they need."""
 LINE = 0.125
 """Inches of a line of letters."""
+_STAY = re.compile(r"(?<=\d) (?=%|px\b)|(?<=\w) (?=\d+$)")
 
 
 def wrap(figure: Figure) -> bool:
@@ -85,7 +86,7 @@ def _names(axes: Axes) -> bool:
     before = axes.get_yticklabels()
     looks: list[Any] = [(t.get_fontsize(), t.get_fontweight(), t.get_color()) for t in before]
     texts = [one.get_text() for one in before]
-    broken = ["\n".join(textwrap.wrap(one, 24)) for one in texts]
+    broken = ["\n".join(_parts(one, 24)) for one in texts]
     axes.set_yticks(axes.get_yticks(), broken)
     for one, (size, weight, color) in zip(axes.get_yticklabels(), looks, strict=True):
         one.set(fontsize=size, fontweight=weight, color=color)
@@ -124,12 +125,18 @@ def break_text(text: Text, length: float, room: float) -> bool:
 
 def _even(line: str, most: int) -> list[str]:
     """A line in as few parts of at most so many letters as it needs, which are about as long."""
-    parts = textwrap.wrap(line, most, break_long_words=False) or [""]
+    parts = _parts(line, most) or [""]
     for width in range(ceil(len(line) / len(parts)), most):
-        even = textwrap.wrap(line, width, break_long_words=False)
+        even = _parts(line, width)
         if len(even) == len(parts):
             return even
     return parts
+
+
+def _parts(line: str, most: int) -> list[str]:
+    """Parts of at most so many letters, in which numbers stay with their words: "25 %", "rank 8"."""
+    kept = textwrap.wrap(_STAY.sub("\u00a0", line), most, break_long_words=False)
+    return [part.replace("\u00a0", " ") for part in kept]
 
 
 def turn(figure: Figure) -> bool:

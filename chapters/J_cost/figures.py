@@ -179,7 +179,7 @@ def account(results: xr.Dataset) -> plt.Figure:
     names = [str(name) for name in results["chapter"].values]
     panels = (
         ("seconds", 60, "core-minutes, all runs\n(hollow: minutes with a GPU)"),
-        ("peak", 1e6, "largest process, MB"),
+        ("peak", 1e9, "largest process, GB"),
         ("bytes", 1e6, "results on disk, MB"),
     )
     fig, axes = plt.subplots(1, 3, figsize=(9.8, 0.24 * len(names) + 1.2), sharey=True)
@@ -199,7 +199,7 @@ def account(results: xr.Dataset) -> plt.Figure:
         else:
             _decades(ax, values)
         ax.grid(color="0.93")
-    program = float((results["peak"] - results["own"]).median()) / 1e6
+    program = float((results["peak"] - results["own"]).median()) / 1e9
     if np.isfinite(program):
         axes[1].axvline(program, color="0.5", ls=":", lw=1)
     axes[0].set_yticks(range(len(names)), map(brief, names), fontsize=8)

@@ -109,7 +109,10 @@ def mixtures(results: xr.Dataset) -> xr.DataArray:
     there = found["forces"].values[nbody.mixed(found).values]
     known = [number for number in BODIES if number in found["bodies"].values]
     found = found.sel(forces=there, bodies=known).stack(condition=("bodies", "forces"))
-    names = [f"{forces}, {BODIES[number]}" for number, forces in found["condition"].values]
+    names = [
+        f"{' + '.join(nbody.LAWS[law] for law in forces.split('+'))}, {BODIES[number]}"
+        for number, forces in found["condition"].values
+    ]
     found = found.drop_vars(["condition", "bodies", "forces"]).assign_coords(condition=names)
     return found.expand_dims(look=[OOD])
 

@@ -96,7 +96,8 @@ def _panel(ax: Axes, table: xr.DataArray, order: Sequence[str]) -> None:
         how = {"value": "error", "by": "key", "hue": "key", "groups": groups, "order": order}
         if len(frame):
             seeds_and_medians(ax, frame, hollow=side == 0, **how)
-    most = min(2 * float(table.max()), MOST)
+    worst = float(table.max())
+    most = 1.2 * worst if MOST < worst < 1.5 * MOST else min(2 * worst, MOST)
     ax.set(xscale="log", xlim=(float(table.clip(LEAST).min()) / 2, max(most, 1.6)), xlabel="")
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.tick_params(axis="y", length=0)
@@ -109,7 +110,7 @@ def _panel(ax: Axes, table: xr.DataArray, order: Sequence[str]) -> None:
             text = f"{count} seed{'s' * (count > 1)} →"
             at = {"xycoords": ("axes fraction", "data"), "va": "center", "ha": "right"}
             box = {"boxstyle": "square,pad=0.15", "fc": "w", "ec": "none"}
-            ax.annotate(text, (0.995, order.index(key)), fontsize=7.5, bbox=box, **at)
+            ax.annotate(text, (0.995, order.index(key)), fontsize=7.5, bbox=box, zorder=1, **at)
 
 
 def against_length(table: xr.DataArray | None) -> plt.Figure:
@@ -144,6 +145,8 @@ def against_length(table: xr.DataArray | None) -> plt.Figure:
     ]
     for ax in axes.ravel()[len(conditions) :]:
         ax.set_axis_off()
+    for ax in axes.ravel()[max(0, len(conditions) - 4) : len(conditions)]:  # the last of its column
+        ax.tick_params(labelbottom=True)
     fig.legend(handles=handles, loc="lower right", bbox_to_anchor=(0.99, 0.06), fontsize=7.5)
     fig.supxlabel("active coefficients per image", fontsize=9)
     fig.supylabel("mean squared error over that of the zero baseline", fontsize=9)

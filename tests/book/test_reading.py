@@ -112,6 +112,12 @@ def test_a_number_stays_with_its_sign_or_unit(tmp_path, monkeypatch):
     assert "\xa0%" not in html[html.index("<code") :], "code is as it is typed"
 
 
+def test_a_bound_in_the_rules_stays_with_its_sign_and_unit(tmp_path, monkeypatch):
+    table = '<table class="vn-verdicts"><tr><td title="≤ 1 × 10">x ≤ 1 × 10³, y &lt; 16 GB</td></tr></table>'
+    html = built(tmp_path, f"Page\n====\n\n.. raw:: html\n\n   {table}\n", monkeypatch)
+    assert 'title="≤ 1 × 10">x ≤\xa01\xa0×\xa010³, y &lt;\xa016\xa0GB</td>' in html
+
+
 def test_chapters_have_a_small_schematic_at_their_head(tmp_path, monkeypatch):
     html = built(tmp_path, PAGE, monkeypatch, "book/chapters/fig2_spatial")
     assert html.count('<a class="vn-head"') == 1

@@ -18,7 +18,7 @@ from vnlib.plots.frames import otherwise
 from vnlib.plots.statistics import STATISTICS, confidence, over_seeds, raised, said, short
 
 # Spaces at which no cell breaks: in a number and its unit, in an interval, in "n = 5".
-_WHOLE = r"(?<=[]\d]) (?=[×%]|\w{1,3}\b)|(?<=×) | (?=[^][]*])|(?<=n) (?==)|(?<=n =) "
+_WHOLE = r"(?<=[]\d]) (?=[×%]|\w{1,3}\b)|(?<=×) | (?=[^][]*])|(?<=n) (?==)|(?<=n =) | (?=\d+$)"
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class Table:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         style = (shown := self.shown()).style
-        style.format(lambda text: re.sub(_WHOLE, "&nbsp;", escape(text)))
-        style.format_index(escape="html").format_index(escape="html", axis=1)
+        style.format(whole := lambda text: re.sub(_WHOLE, "&nbsp;", escape(str(text))))
+        style.format_index(whole).format_index(whole, axis=1)
         for quantity in self.best:
             numbers = self._of(quantity).iloc[:, 0]
             bold = (numbers == numbers.min()).map({True: "font-weight: bold", False: ""})

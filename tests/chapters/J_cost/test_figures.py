@@ -226,7 +226,7 @@ def test_the_figure_shows_times_in_the_measure_of_its_axis():
 def test_hollow_points_stopped_early():
     figure = figures.account(results())
     first = figure.axes[1].lines[0]
-    assert first.get_markerfacecolor() == "none" and float(first.get_xdata()[0]) == 500
+    assert first.get_markerfacecolor() == "none" and float(first.get_xdata()[0]) == 0.5
     assert figure.axes[0].lines[0].get_markerfacecolor() != "none"
     plt.close(figure)
 
