@@ -172,7 +172,7 @@ def test_captions_of_dropped_bodies(shipped):
 
 def test_captions_of_feedback(ablation):
     inside, outside = ablation["id_error"], ablation["ood_error"]
-    assert float(inside.sel(model="literal").min()) > 0.25
+    assert float(median(inside.sel(model="literal")).min()) > 0.25
     literal = median(outside.sel(model="literal")).to_series()
     assert {*literal[literal > 1].index} == {"split", "inverted"}
     gated = median(
@@ -184,7 +184,7 @@ def test_captions_of_feedback(ablation):
         one = error.sel(model="token")
         none, default = (one.sel(variant=v, drop=True) for v in ("beta 0", "beta 0.02"))
         less = median(one.sel(variant=["beta 0.05", "beta 0.1"]) / none)
-        assert less.min() > 0.5 and less.max() < 0.6, "nearly half"
+        assert less.min() > 0.55 and less.max() < 0.65, "three fifths"
         assert float(median(one.sel(variant="inverted", drop=True) / default)) > 10
 
 
