@@ -19,6 +19,7 @@ from book.site.phone_labels import WIDTH, begin_left, clashes, spread, turn, wra
 from book.site.phone_legends import legends_below, narrow_legend, one_legend
 from book.site.phone_panels import MANY, TALLEST, arrange, is_bare
 from book.site.phone_tables import bar_below, cut_table
+from vnlib.plots.style import RAISED
 
 COLUMN = 342
 """CSS pixels of the text on a phone of 390."""
@@ -89,7 +90,8 @@ def rearrange(figure: Figure) -> bool:
 def _enlarge(figure: Figure) -> None:
     least = LEAST * 72 * (WIDTH + 0.2) / COLUMN
     for text in figure.findobj(Text):
-        text.set_fontsize(max(text.get_fontsize(), least))
+        more = RAISED if "$" in text.get_text() else 1
+        text.set_fontsize(max(text.get_fontsize(), least / more))
 
 
 def _lay_out(figure: Figure) -> None:
