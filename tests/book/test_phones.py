@@ -354,6 +354,26 @@ def test_a_table_of_numbers_is_cut_into_blocks_with_the_names_of_all_rows():
     assert len(blocks[2].patches) == 1 and not blocks[1].patches
 
 
+def test_pictures_in_a_table_are_no_stamps_and_leave_slanted_names_their_room():
+    fig, ax = plt.subplots(figsize=(9, 3))
+    ax.imshow(np.arange(20 * 140).reshape(20, 140))
+    for column in range(14):
+        ax.text(10 * column + 5, 15, "0.1", ha="center", va="center")
+    names = [f"a long name {column}" for column in range(14)]
+    slanted = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
+    ax.set_xticks(10 * np.arange(14) + 5, names, **slanted)
+    ax.set_yticks([5, 15], ["image", "a model"])
+    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
+    assert phones.rearrange(readable(fig))
+    assert sum(one.images[0].get_array().shape[1] for one in fig.axes) == 140, "each part once"
+    for one in fig.axes:
+        there = one.get_window_extent().width / fig.dpi / (np.ptp(one.get_xlim()) / 10)
+        assert there > 0.4 and one.images[0].get_extent()[:2] == pytest.approx(
+            one.get_xlim(), abs=1
+        )
+    assert fig.get_tightbbox().width < phones.WIDTH + 0.2
+
+
 def test_very_many_lines_are_a_picture_and_their_labels_a_drawing():
     fig, ax = plt.subplots(figsize=(9, 4))
     for shift in range(300):
