@@ -124,6 +124,7 @@ def break_text(text: Text, length: float, room: float) -> bool:
 
 def _even(line: str, most: int) -> list[str]:
     """A line in as few parts of at most so many letters as it needs, which are about as long."""
+    line = re.sub(r" (?=%|[^][]*\])", "\N{NO-BREAK SPACE}", line)  # numbers and intervals are whole
     parts = textwrap.wrap(line, most, break_long_words=False) or [""]
     for width in range(ceil(len(line) / len(parts)), most):
         even = textwrap.wrap(line, width, break_long_words=False)

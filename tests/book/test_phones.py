@@ -354,6 +354,17 @@ def test_a_table_of_numbers_is_cut_into_blocks_with_the_names_of_all_rows():
     assert len(blocks[2].patches) == 1 and not blocks[1].patches
 
 
+def test_a_number_is_not_parted_from_its_per_cent_nor_an_interval():
+    _, ax = plt.subplots()
+    for room in range(8, 60):
+        text = ax.text(
+            0, 0, "on the right side in 60 % of 45 readings [35 %, 90 %], surely in 24 %"
+        )
+        phone_labels.break_text(text, 60.0, float(room))
+        lines = text.get_text().splitlines()
+        assert not any(line.startswith(("%", "90")) for line in lines), lines
+
+
 def test_pictures_in_a_table_are_no_stamps_and_leave_slanted_names_their_room():
     fig, ax = plt.subplots(figsize=(9, 3))
     ax.imshow(np.arange(20 * 140).reshape(20, 140))
