@@ -20,7 +20,6 @@ MOVED = {
     "fig5-errors": LONG,
     "FR4-vn-samples": LONG,
     "beyond-cont-example": "the entries of its legends are wider than its panels",
-    "best-bodies-fields": "bars of colours stand between the columns whose colours they explain",
     "house": "its parts are joined by arrows across its whole width",
     "FR2-plane": "a picture of so many curves would weigh more than a megabyte",
 }

@@ -178,7 +178,7 @@ def account(results: xr.Dataset) -> plt.Figure:
     """
     names = [str(name) for name in results["chapter"].values]
     panels = (
-        ("seconds", 60, "core-minutes, all runs\n(hollow: minutes with a GPU)"),
+        ("seconds", 60, "minutes, all runs"),
         ("peak", 1e6, "largest process, MB"),
         ("bytes", 1e6, "results on disk, MB"),
     )
