@@ -99,6 +99,8 @@ def test_values_below_zero_keep_their_sign():
     figure.axes[0].set_xlim(-1, 1)
     texts = [one.get_text() for one in readable(figure).axes[0].get_xticklabels()]
     assert texts == ["\N{MINUS SIGN}1", "\N{MINUS SIGN}0.1", "0", "0.1", "1"]
+    figure.axes[0].set_xlim(0, 20)
+    assert [one.get_text() for one in figure.axes[0].get_xticklabels()] == ["0", "0.1", "1", "10"]
 
 
 def test_labels_that_are_large_enough_stay():

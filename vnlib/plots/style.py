@@ -40,8 +40,9 @@ class _Decimals(LogFormatterSciNotation):
     """Writes the powers of ten of an axis out if it has none but 0.001 to 1,000."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        text, (low, high) = super().__call__(x, pos), self.axis.get_view_interval()
-        return self.fix_minus(f"{x:,g}") if text and 1e-4 < abs(low) < 1e4 > high > 1e-4 else text
+        text, (low, high) = super().__call__(x, pos), self.axis.get_view_interval()  # pyright: ignore
+        few = 1e-4 < abs(low or 1) < 1e4 > high > 1e-4
+        return self.fix_minus(f"{x:,g}") if text and few else text
 
 
 def readable(fig: Figure) -> Figure:
