@@ -72,8 +72,8 @@ def _header(found: xr.Dataset) -> str:
         said += f" ({plain['alone']} have no interval)"
     if found["weight"].max() > found["weight"].min():
         said += f"; by weight {percent(weighed['right'])}"
-    unbroken = said.replace(" %", "\u00a0%")
-    return f"{shorten(found.attrs['says'], 100)}\n{fill(unbroken, 95)}"
+    whole = said.replace(" %", "\N{NO-BREAK SPACE}%")
+    return f"{shorten(found.attrs['says'], 100)}\n{fill(whole, 95)}"
 
 
 def _margins(ax: Axes, found: xr.Dataset) -> None:
@@ -97,9 +97,8 @@ def _margins(ax: Axes, found: xr.Dataset) -> None:
     if own.any():
         ring = {"marker": "o", "ls": "", "mfc": "none", "mec": "black", "ms": 9}
         handles.append(Line2D([], [], label="the book's reading", **ring))
-    # Margins rise to the right: above a low curve the upper left is free, else the lower right.
-    corner = "lower right" if shares(found)["right"] > 0.5 else "upper left"
-    ax.legend(handles=handles, fontsize=8, loc=corner, ncols=2, handletextpad=0.2)
+    place = {"loc": "outside lower center", "ncols": len(handles)}
+    ax.get_figure().legend(handles=handles, fontsize=8, handletextpad=0.2, **place)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0)
     if ratio:
@@ -187,27 +186,31 @@ def deciders(curves: Mapping[str, xr.Dataset]) -> Figure:
     """Of every statement the choice that decides most: the share of its readings on the right side of
     the bound, by the option that they take, with the interval over seeds.
     """
-    rows: list[tuple[str, pd.Series | None]] = []
+    groups: list[tuple[str, pd.DataFrame]] = []
     for one in curves.values():
         shares = by_option(one).dropna(subset=["right"])
         found = [name for name in deciding(one) if name in shares.index.get_level_values("choice")]
         if found:
-            rows.append((f"{one.attrs['says']}; by {one.attrs['choices'][found[0]]}:", None))
-            rows += [(str(option), row) for option, row in shares.loc[found[0]].iterrows()]
-    if not rows:
+            said = f"{one.attrs['says']}; by {one.attrs['choices'][found[0]]}:"
+            groups.append((said, shares.loc[found[0]]))
+    if not groups:
         return empty("No reading can be tested in this profile.")
-    fig, ax = plt.subplots(figsize=(9.2, 0.7 + 0.26 * len(rows)))
-    for place, (words, row) in enumerate(rows):
-        if row is None:
-            ax.text(0, place, words, fontsize=9, fontweight="bold", va="center")
-        else:
-            ax.hlines(place, row["low"], row["high"], color=PALETTE[0], lw=1.4)
-            ax.scatter(row["right"], place, color=PALETTE[0], s=36, zorder=3)
-            ax.axhline(place, color="0.93", lw=0.5, zorder=0)
-    ax.set_yticks(range(len(rows)), [words if row is not None else "" for words, row in rows])
-    ax.set(xlim=(-0.02, 1.02), ylim=(len(rows) - 0.4, -0.6), xticks=np.linspace(0, 1, 5))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
-    ax.set_xlabel("share of readings in which the statement is right")
-    ax.tick_params(axis="y", length=0, labelsize=9)
-    ax.spines["left"].set_visible(False)
+    counts = [len(rows) for _, rows in groups]
+    size, shape = (9.2, 0.7 + 0.26 * (sum(counts) + len(counts))), {"height_ratios": counts}
+    fig, axes = plt.subplots(len(groups), figsize=size, sharex=True, squeeze=False, **shape)
+    for ax, (said, rows) in zip(axes.flat, groups, strict=True):
+        place = np.arange(len(rows))
+        ax.hlines(place, rows["low"], rows["high"], color=PALETTE[0], lw=1.4)
+        ax.scatter(rows["right"], place, color=PALETTE[0], s=36, zorder=3)
+        ax.set_yticks(place, [str(option) for option in rows.index])
+        ax.set(xlim=(-0.02, 1.02), ylim=(len(rows) - 0.4, -0.6), xticks=np.linspace(0, 1, 5))
+        ax.set_title(said, fontsize=9, fontweight="bold", loc="left")
+        ax.grid(axis="y", color="0.93", lw=0.5)
+        ax.tick_params(axis="y", length=0, labelsize=9)
+        ax.spines["left"].set_visible(False)
+    for ax in axes.flat[:-1]:
+        ax.spines["bottom"].set_visible(False)
+        ax.tick_params(axis="x", length=0)
+    axes[-1, 0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+    axes[-1, 0].set_xlabel("share of readings in which the statement is right")
     return fig

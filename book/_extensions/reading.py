@@ -106,6 +106,10 @@ def strip(claim: dict, up: str) -> str:
         for said, verdict in told
         if verdict
     )
+    if claim.get("definition"):
+        chips = (
+            f'<span class="vn-chip">as printed: definition or theorem, not counted</span>{chips}'
+        )
     link = f'<a href="{up}generated/ledger.html#claim-{claim["id"].lower()}">{claim["id"]}</a>'
     return f"<li>{link} <span>{escape(claim['statement'])}</span> {chips}</li>"
 

@@ -9,7 +9,6 @@ import nbformat
 
 PARTS = "its parts are figures of their own, which are to be seen beside each other"
 LONG = "its many panels of the same rows would be scrolled through for more than three screens"
-SENTENCES = "the sentences above its groups of rows are wider than a phone"
 MOVED = {
     "appA-inferred": PARTS,
     "appA-updates": PARTS,
@@ -20,11 +19,7 @@ MOVED = {
     "beyond-representation-codes": LONG,
     "fig5-errors": LONG,
     "FR4-vn-samples": LONG,
-    "readings-bodies-deciders": SENTENCES,
-    "readings-digits-deciders": SENTENCES,
-    "readings-signals-deciders": SENTENCES,
     "beyond-cont-example": "the entries of its legends are wider than its panels",
-    "best-bodies-fields": "bars of colours stand between the columns whose colours they explain",
     "house": "its parts are joined by arrows across its whole width",
     "FR2-plane": "a picture of so many curves would weigh more than a megabyte",
 }

@@ -20,7 +20,7 @@ WIDTH = 4.4
 """Inches of a figure; at this width labels of 9 pt have the 9 pixels that they need."""
 LINE = 0.125
 """Inches of a line of letters."""
-_STAY = re.compile(r"(?<=\d) (?=%|px\b)|(?<=\w) (?=\d+$)")
+_STAY = re.compile(r"(?<=\d) (?=%|px\b)|(?<=\w) (?=\d+$)| (?=[^][]*\])")
 
 
 def wrap(figure: Figure) -> bool:
@@ -134,7 +134,7 @@ def _even(line: str, most: int) -> list[str]:
 
 
 def _parts(line: str, most: int) -> list[str]:
-    """Parts of at most so many letters, in which numbers stay with their words: "25 %", "rank 8"."""
+    """Parts of at most so many letters, in which numbers stay with their words: "25 %", "rank 8", "[1, 2]"."""
     kept = textwrap.wrap(_STAY.sub("\u00a0", line), most, break_long_words=False)
     return [part.replace("\u00a0", " ") for part in kept]
 

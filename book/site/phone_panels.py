@@ -24,7 +24,7 @@ PICTURE = 2.2
 MANY = 30
 """Panels; a figure of more is a table of pictures, which may be small."""
 LONG = 27
-"""Rows with names; panels of more stand side by side in twos, else they would be very tall."""
+"""Rows with names; panels of more stand side by side, else they would be very tall."""
 SMALL = 0.8
 """Inches of a panel where there are `MANY`."""
 
@@ -153,7 +153,7 @@ def _columns(panels: Sequence[Axes], columns: int, wide: float) -> int:
     )
     long = all(len(one.get_yticks()) > LONG for one in shown) and any(map(has_names, shown))
     if columns > 1 and long:
-        return 2  # names once for two panels
+        return 3 if columns == 3 else 2  # names once for several panels
     least = NARROWEST if len(panels) <= MANY else SMALL
     pictures = all(is_bare(one) for one in shown if one.has_data() or len(panels) <= MANY)
     most = int(WIDTH / (least if pictures else 2.1 if small else WIDTH))

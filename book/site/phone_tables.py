@@ -16,6 +16,11 @@ from matplotlib.patches import Rectangle
 
 from book.site.phone_labels import WIDTH
 
+CELLS = 4
+"""Points of a table in colours across a column; one with more is of pictures."""
+LEAST = 0.45
+"""Inches of a picture."""
+
 
 def cut_table(figure: Figure) -> None:
     """Cut the only panel, a table in colours with something written in its cells, into blocks of
@@ -34,11 +39,12 @@ def cut_table(figure: Figure) -> None:
     bottom, top = sorted(axes.get_ylim())
     written = [one for one in inside if bottom < one.get_position()[1] < top]
     need = 1.15 * max(one.get_window_extent().width for one in written) / figure.dpi
+    if table[0].get_array().shape[1] > CELLS * len(columns):
+        need = max(need, LEAST)
     names = [t for t in [*axes.get_yticklabels(), *axes.texts] if t not in inside]
     left = max(one.get_window_extent().width for one in names) / figure.dpi if names else 0.0
-    slanted = max((one.get_window_extent().x1 for one in axes.get_xticklabels()), default=0.0)
-    right = max(0.0, slanted - axes.get_window_extent().x1) / figure.dpi
-    fit = max(2, int((WIDTH - 0.1 - min(left, 0.42 * WIDTH) - min(right, 0.2 * WIDTH)) / need))
+    right = max(0.0, _beyond(axes) - need / 2)
+    fit = max(2, int((WIDTH - 0.1 - min(left, 0.42 * WIDTH) - right) / need))
     if fit >= len(columns):
         return
     steps = np.diff(columns)
@@ -64,18 +70,43 @@ def cut_table(figure: Figure) -> None:
     for one in inside:
         if one.get_position()[0] > edges[cuts[1]]:
             one.remove()
+    if not isinstance(table[0], QuadMesh):
+        table[0].set(**_part(table[0], low, edges[cuts[1]]), interpolation="none")
     axes.set_xlim(low, edges[cuts[1]])
     if bar := table[0].colorbar:
         bar_below(bar, blocks)
         axes.set_subplotspec(grid[0, 0])
 
 
+def _beyond(axes: Any) -> float:
+    """Inches to the right of its column that the longest slanted name of one takes."""
+    names = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    ends = [
+        one.get_window_extent().x1 - axes.transData.transform((at, 0))[0]
+        for at, one in names
+        if one.get_rotation() % 90
+    ]
+    return max(ends, default=0.0) / axes.figure.dpi
+
+
 def bar_below(bar: Any, panels: Sequence[Axes]) -> None:
     """Draw a bar of colours anew, below its panels."""
     told = {"label": bar.ax.get_ylabel(), "extend": bar.extend, "ticks": bar.get_ticks()}
+    told["format"] = bar.formatter
     figure, table = bar.ax.figure, bar.mappable
     bar.remove()
     figure.colorbar(table, ax=panels, location="bottom", aspect=40, pad=0.01, **told)
+
+
+def _part(image: Any, start: float, end: float) -> dict[str, Any]:
+    """The points of an image from `start` to `end`, and where they are."""
+    whole, (left, right, bottom, top) = image.get_array(), image.get_extent()
+    step = (right - left) / whole.shape[1]
+    first, last = (round((one - left) / step) for one in (start, end))
+    return {
+        "data": whole[:, first:last],
+        "extent": (left + first * step, left + last * step, bottom, top),
+    }
 
 
 def _upright(line: Any) -> bool:
@@ -91,7 +122,8 @@ def _copy(axes: Any, block: Any, table: Any, start: float, end: float) -> None:
         corners: Any = table.get_coordinates()
         block.pcolormesh(corners[..., 0], corners[..., 1], table.get_array(), **look)
     else:
-        block.imshow(table.get_array(), extent=table.get_extent(), **look)
+        part = _part(table, start, end)
+        block.imshow(part["data"], extent=part["extent"], interpolation="none", **look)
     low = axes.get_xlim()[0]
     for text in axes.texts:
         x, y = text.get_position()

@@ -17,8 +17,9 @@ from matplotlib.text import Text
 
 from book.site.phone_labels import WIDTH, begin_left, clashes, spread, turn, wrap
 from book.site.phone_legends import legends_below, narrow_legend, one_legend
-from book.site.phone_panels import MANY, TALLEST, arrange, is_bare
+from book.site.phone_panels import MANY, TALLEST, arrange
 from book.site.phone_tables import bar_below, cut_table
+from vnlib.plots.style import RAISED
 
 COLUMN = 342
 """CSS pixels of the text on a phone of 390."""
@@ -89,7 +90,8 @@ def rearrange(figure: Figure) -> bool:
 def _enlarge(figure: Figure) -> None:
     least = LEAST * 72 * (WIDTH + 0.2) / COLUMN
     for text in figure.findobj(Text):
-        text.set_fontsize(max(text.get_fontsize(), least))
+        more = RAISED if "$" in text.get_text() else 1
+        text.set_fontsize(max(text.get_fontsize(), least / more))
 
 
 def _lay_out(figure: Figure) -> None:
@@ -128,9 +130,6 @@ def _readable(figure: Figure, before: int) -> bool:
 
 
 def _wide(axes: Iterable[Axes]) -> bool:
-    """Whether all panels have room; images need less."""
+    """Whether all panels have room."""
     panels = [one for one in axes if one.get_subplotspec() is not None and one.axison]
-    widths = [one.get_window_extent().width / one.figure.dpi for one in panels]
-    return all(
-        wide >= (0.6 if is_bare(one) else 0.8) for wide, one in zip(widths, panels, strict=True)
-    )
+    return all(one.get_window_extent().width / one.figure.dpi >= 0.6 for one in panels)

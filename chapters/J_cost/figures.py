@@ -178,7 +178,7 @@ def account(results: xr.Dataset) -> plt.Figure:
     """
     names = [str(name) for name in results["chapter"].values]
     panels = (
-        ("seconds", 60, "core-minutes, all runs\n(hollow: minutes with a GPU)"),
+        ("seconds", 60, "minutes, all runs"),
         ("peak", 1e9, "largest process, GB"),
         ("bytes", 1e6, "results on disk, MB"),
     )
@@ -212,6 +212,6 @@ def _decades(ax: plt.Axes, values: np.ndarray) -> None:
     if there.size:
         powers = np.arange(np.floor(np.log10(there.min())), np.ceil(np.log10(there.max())) + 1)
         ax.set(xscale="log", xlim=(10 ** powers[0] / 1.3, 10 ** powers[-1] * 1.3))
-        powers = powers[:: 2 if len(powers) > 4 else 1]  # else 100 and 1,000 touch on a phone
+        powers = powers[:: 2 if len(powers) > 3 else 1]  # else 10 and 100 touch on a phone
         ax.set_xticks(10**powers, [f"{10**p:,g}" for p in powers])
         ax.minorticks_off()

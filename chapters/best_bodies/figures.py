@@ -73,7 +73,7 @@ def fields(results: xr.Dataset) -> Figure:
     one = results.isel(seed=0)
     there = [m for m in PICTURED if m in run(one, PICTURED)]
     models = some([m for m in there if one["told"].sel(model=m).notnull().any()])
-    size = (1.75 * (2 + len(models)), 4.4)
+    size = (1.6 * (2 + len(models)), 4.5)
     fig, axes = plt.subplots(2, 2 + len(models), figsize=size, squeeze=False)
     for line, law in zip(axes, one["between"].values, strict=True):
         law_of = one.sel(between=law)
@@ -81,19 +81,21 @@ def fields(results: xr.Dataset) -> Figure:
         top = float(_size(true).max())
         shown = {"truth": true, f"{PICTURED[models[0]]}": law_of["told"].sel(model=models[0])}
         for ax, (title, field) in zip(line, shown.items(), strict=False):
-            image = _map(ax, title if law == one["between"].values[0] else "", _size(field))
-            image.set(cmap="viridis", clim=(0, top))
+            heading = title if law == one["between"].values[0] else ""
+            whole = _map(ax, heading, _size(field) / top)
+            whole.set(cmap="viridis", clim=(0, 1))
             _arrows(ax, field)
-        bar = fig.colorbar(image, ax=line[:2], shrink=0.75, pad=0.02)
-        bar.set_label("[box/s²]", fontsize=8)
         for ax, model in zip(line[2:], models, strict=True):
             left = _size(law_of["told"].sel(model=model) - true).clip(1e-5)
             title = f"error of\n{PICTURED[model]}" if law == one["between"].values[0] else ""
             image = _map(ax, title, left)
             image.set(cmap="magma", norm=LogNorm(1e-4, 0.3))
-        bar = fig.colorbar(image, ax=line[2:], shrink=0.75, pad=0.01)
-        bar.set_label("error [box/s²]", fontsize=8)
-        line[0].set_ylabel(LAWS[law], fontsize=9)
+        line[0].set_ylabel(f"{LAWS[law]},\nup to {top:.2g} box/s²", fontsize=9)
+    # Above and below all columns, where they stay on a phone.
+    bar = fig.colorbar(whole, ax=axes[:, :2], location="top", pad=0.03)
+    bar.set_ticks([0, 0.5, 1], labels=["0", "half", "largest"])
+    bar = fig.colorbar(image, ax=axes[:, 2:], location="bottom", pad=0.03, aspect=40)
+    bar.set_label("error [box/s²]", fontsize=8)
     return fig
 
 

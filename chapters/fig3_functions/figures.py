@@ -136,9 +136,12 @@ def curves(results: xr.Dataset) -> plt.Figure:
     for ax, (title, side) in zip(axes, sides.items(), strict=True):
         ax.set(yscale="log", title=title)
         if len(side):
-            colors = {name: look(name)[0] for name in side["label"].unique()}
-            sns.lineplot(side, x="evaluation", y="error", hue="label", style="label", ax=ax, lw=1.5,
-                         palette=colors)  # fmt: skip
+            ends = side.sort_values("evaluation").groupby("label")["error"].last()
+            order = ends.sort_values(ascending=False).index.tolist()  # as the lines end
+            colors, markers = zip(*map(look, order), strict=True)
+            sns.lineplot(side, x="evaluation", y="error", ax=ax, lw=1.5, ms=6, dashes=False,
+                         hue="label", hue_order=order, palette=dict(zip(order, colors, strict=True)),
+                         style="label", style_order=order, markers=list(markers))  # fmt: skip
             ax.legend(fontsize=7.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))
         ax.set(xlabel="share of the updates", ylabel="")
     axes[0].set_ylabel(f"ID validation error [{UNIT}]")

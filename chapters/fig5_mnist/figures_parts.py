@@ -230,14 +230,17 @@ def training_curves(results: xr.Dataset) -> Figure:
         return empty("No model that is trained was asked for.")
     fig, axes = plt.subplots(1, len(trained), figsize=(9.4, 5.4), squeeze=False)
     for ax, (benchmark, models) in zip(axes[0], trained.items(), strict=True):
+        lines = {model: long_frame(median(curve.sel(model=model))) for model in models}
+        # Named in the order in which the lines end.
+        models = sorted(models, key=lambda model: -lines[model]["value"].iloc[-1])
         styles = line_styles(results, models)
         for model, style in styles.items():
             sns.lineplot(
-                long_frame(median(curve.sel(model=model))),
+                lines[model],
                 x="evaluation",
                 y="value",
                 estimator=None,
-                markersize=4,
+                markersize=6,
                 lw=1.4,
                 markeredgewidth=0,
                 ax=ax,

@@ -259,14 +259,15 @@ def test_names_of_rows_do_not_touch_and_titles_begin_where_they_have_room():
     assert all(one > 0.7 * first for one in rest), "lines are about as long"
 
 
-def test_very_many_rows_of_names_stand_once_beside_two_panels(monkeypatch):
+@pytest.mark.parametrize("columns", [3, 4])
+def test_very_many_rows_of_names_stand_once_beside_two_panels_or_three(columns, monkeypatch):
     monkeypatch.setattr(phone_panels, "LONG", 2)
-    fig = panels()
+    fig = panels(columns=columns)
     assert phones.rearrange(fig)
-    first, second, third = (ax.get_position() for ax in fig.axes)
-    assert first.y0 == pytest.approx(second.y0) and third.y1 < first.y0
+    first, second, third, *_ = (ax.get_position() for ax in fig.axes)
+    assert first.y0 == pytest.approx(second.y0) and (third.y1 < first.y0) == (columns == 4)
     shown = [any(one.get_text() for one in ax.get_yticklabels()) for ax in fig.axes]
-    assert shown == [True, False, True]
+    assert shown == ([True, False, False] if columns == 3 else [True, False, True, False])
 
 
 def test_numbers_of_logarithmic_axes_do_not_touch():
@@ -376,6 +377,37 @@ def test_names_that_slant_beyond_a_table_leave_it_less_room():
         return len(fig.axes)
 
     assert blocks("a", False) == 1 and blocks("salt and pepper", True) == 2
+
+
+def test_a_number_is_not_parted_from_its_per_cent_nor_an_interval():
+    _, ax = plt.subplots()
+    for room in range(8, 60):
+        text = ax.text(
+            0, 0, "on the right side in 60 % of 45 readings [35 %, 90 %], surely in 24 %"
+        )
+        phone_labels.break_text(text, 60.0, float(room))
+        lines = text.get_text().splitlines()
+        assert not any(line.startswith(("%", "90")) for line in lines), lines
+
+
+def test_pictures_in_a_table_are_no_stamps_and_leave_slanted_names_their_room():
+    fig, ax = plt.subplots(figsize=(9, 3))
+    ax.imshow(np.arange(20 * 140).reshape(20, 140))
+    for column in range(14):
+        ax.text(10 * column + 5, 15, "0.1", ha="center", va="center")
+    names = [f"a long name {column}" for column in range(14)]
+    slanted = {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
+    ax.set_xticks(10 * np.arange(14) + 5, names, **slanted)
+    ax.set_yticks([5, 15], ["image", "a model"])
+    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False)
+    assert phones.rearrange(readable(fig))
+    assert sum(one.images[0].get_array().shape[1] for one in fig.axes) == 140, "each part once"
+    for one in fig.axes:
+        there = one.get_window_extent().width / fig.dpi / (np.ptp(one.get_xlim()) / 10)
+        assert there > 0.4 and one.images[0].get_extent()[:2] == pytest.approx(
+            one.get_xlim(), abs=1
+        )
+    assert fig.get_tightbbox().width < phones.WIDTH + 0.2
 
 
 def test_very_many_lines_are_a_picture_and_their_labels_a_drawing():

@@ -59,6 +59,14 @@ CLAIMS = [
         "verdict_controls": "",
     },
     {
+        "id": "VN-X4",
+        "chapter": "tiny",
+        "statement": "e",
+        "definition": True,
+        "verdict": None,
+        "verdict_controls": "partly",
+    },
+    {
         "id": "VN-X3",
         "chapter": "other",
         "statement": "d",
@@ -140,7 +148,8 @@ def test_verdicts_are_those_of_the_ledger(tmp_path, monkeypatch):
     assert "VN-X2" in html and "VN-X3" not in html
     assert '<a href="../generated/ledger.html#claim-vn-x1">VN-X1</a> <span>a &lt; b</span>' in html
     assert "as printed: <b>● reproduced</b>" in html and "with controls: <b>◐ partly</b>" in html
-    assert html.count("with controls") == 1
+    assert html.count("with controls") == 2
+    assert html.count("as printed: definition or theorem, not counted") == 1
 
 
 TABLE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>T</title>

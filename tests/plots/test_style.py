@@ -13,8 +13,7 @@ from matplotlib.text import Text
 
 from book.site import in_place
 from vnlib.book import chapter
-from vnlib.plots import use_style
-from vnlib.plots.style import COLUMN, readable
+from vnlib.plots.style import COLUMN, readable, use_style
 
 LEAST = 9  # px
 
@@ -66,14 +65,42 @@ def test_no_label_has_less_than_nine_pixels_on_a_page(width, monkeypatch):
 
 
 @pytest.mark.parametrize("width", [3, 10, 15])
-def test_exponents_have_seven(width):
+def test_exponents_have_no_less(width):
     figure = small(width)
-    figure.axes[0].set(xlim=(1e-4, 1), xlabel="$x^2$")
+    figure.axes[0].set(xlim=(1e-6, 1), xlabel="$x^2$")
     drawing = in_place._picture(readable(figure), sharp=True, alone=True)[1]
     whole = float(re.search(r'viewBox="0 0 ([\d.]+)', drawing)[1]) * 96 / 72
     shown = sizes(drawing, min(whole, COLUMN))
     powers = [size for text, size in shown.items() if "$" in text]
-    assert len(powers) > 2 and 0.7 * min(powers) >= 0.99 * 7 and min(shown.values()) >= 0.99 * LEAST
+    assert len(powers) > 2 and min(shown.values()) >= 0.99 * LEAST
+
+
+@pytest.mark.parametrize(
+    ("limits", "wanted"),
+    [
+        ((0.001, 20), ["0.001", "0.01", "0.1", "1", "10"]),
+        ((2, 2_000), ["10", "100", "1,000"]),
+        ((20, 2), ["10"]),
+        ((1e-5, 1), [rf"$\mathdefault{{10^{{{n}}}}}$" for n in range(-4, 1)]),
+    ],
+)
+def test_powers_of_ten_are_written_out_unless_one_is_very_small_or_large(limits, wanted):
+    figure = small(8)
+    figure.axes[0].set(xscale="log", xlim=limits)
+    axis = readable(figure).axes[0].xaxis
+    low, high = sorted(limits)
+    ticks = [t.label1.get_text() for t in axis.get_major_ticks() if low <= t.get_loc() <= high]
+    assert [text.replace("\N{MINUS SIGN}", "-") for text in ticks] == wanted
+
+
+def test_values_below_zero_keep_their_sign():
+    figure = small(8)
+    figure.axes[0].set_xscale("symlog", linthresh=0.1)
+    figure.axes[0].set_xlim(-1, 1)
+    texts = [one.get_text() for one in readable(figure).axes[0].get_xticklabels()]
+    assert texts == ["\N{MINUS SIGN}1", "\N{MINUS SIGN}0.1", "0", "0.1", "1"]
+    figure.axes[0].set_xlim(0, 20)
+    assert [one.get_text() for one in figure.axes[0].get_xticklabels()] == ["0", "0.1", "1", "10"]
 
 
 def test_labels_that_are_large_enough_stay():

@@ -12,7 +12,8 @@ from playwright.sync_api import Page
 
 WIDTH, LEAST = 1280, 9  # px of the screen, and of a label
 
-_LABEL = re.compile(r"<!-- ([^\n]*?) -->\s*<g [^>]*?scale\(([\d.]+) -")
+_LABEL = re.compile(r"<!-- ([^\n]*?) -->\s*<g [^>]*?scale\(([\d.]+) -[^>]*>(.*?)</g>", re.DOTALL)
+_RAISED = re.compile(r"<use [^>]*scale\(([\d.]+)\)")
 # Those for phones may still be shown in the place of others after a phone's width.
 _SHOWN = """async () => {
   const all = [...document.querySelectorAll(".bd-content figure img")];
@@ -20,10 +21,10 @@ _SHOWN = """async () => {
   return all.map((one) => [one.currentSrc, one.getBoundingClientRect().width]).filter(
     ([source, width]) => width && source.endsWith(".svg"));
 }"""
-# Of a label in pieces, such as a power, the largest counts.
+# Of a label in pieces, such as a power, the smallest counts.
 _TEXTS = """() => [...document.querySelectorAll(".bd-content figure .vn-inline")].flatMap((one) => {
   const pixel = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
-  const size = (text) => Math.max(...[text, ...text.querySelectorAll("tspan")].filter((piece) => piece.style.fontSize)
+  const size = (text) => Math.min(...[text, ...text.querySelectorAll("tspan")].filter((piece) => piece.style.fontSize)
     .map((piece) => parseFloat(piece.style.fontSize)));
   const name = one.closest("figure").id || "a figure";
   return pixel ? [...one.querySelectorAll("text")].map((text) => [name, text.textContent.trim(), pixel * size(text)]) : [];
@@ -31,10 +32,13 @@ _TEXTS = """() => [...document.querySelectorAll(".bd-content figure .vn-inline")
 
 
 def sizes(drawing: str, width: float) -> dict[str, float]:
-    """Pixels of each label of a drawing that is shown with this width."""
+    """Pixels of each label of a drawing that is shown with this width, of a power those of its exponent."""
     box = re.search(r'viewBox="0 0 ([\d.]+) ', drawing)
     pixel = width / float(box[1]) if box else 0.0
-    return {text: 100 * float(scale) * pixel for text, scale in _LABEL.findall(drawing)}
+    return {
+        text: 100 * float(scale) * min(map(float, _RAISED.findall(letters)), default=1.0) * pixel
+        for text, scale, letters in _LABEL.findall(drawing)
+    }
 
 
 def small(page: Page) -> list[str]:

@@ -37,6 +37,7 @@ warnings.filterwarnings("ignore", message="IProgress not found")
 
 Axes = dict[str, Any]  # of one run
 Settings = Mapping[str, Any]
+Run = Callable[["Chapter", Axes, Settings, Path], xr.Dataset]
 
 # What a model's section of the sidecar may leave out.
 MODEL = {"options": {}, "lr": 1e-3, "steps": 0, "batch_size": 64, "candidates": [{}]}
@@ -121,7 +122,7 @@ def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
     Papermill injects any name without a word, also one that the next cell overwrites. So the cells
     themselves are read, in IPython's history: ValueError for what is no parameter or out of range.
     """
-    from vnlib.plots import use_style  # here, since only pages draw
+    from vnlib.plots.style import use_style  # here, since only pages draw
 
     use_style()
     one = spec(name)
@@ -304,7 +305,9 @@ class Chapter:
             self.mixed.append(part)
         if result.older:
             # Also where the notebook's output is not seen: on the terminal of who runs it.
-            print(stale_said(self.spec.name, result.older), file=sys.stderr)
+            said = f"{len(result.older)} stored runs were computed by other code than is here now"
+            todo = "They are kept; --stale recompute (-p stale recompute) renews them."
+            print(f"{self.spec.name}: {said} ({listed(result.older)}). {todo}", file=sys.stderr)
         print(f"Results: {paths.shown(self.file(part))}")
         return result.dataset
 
@@ -376,22 +379,11 @@ class Chapter:
         display(HTML(html.footer(self.spec.name, files, self.profile, self.command)))
 
 
-Run = Callable[[Chapter, Axes, Settings, Path], xr.Dataset]
-
-
 def _flag(name: str, value: Any) -> str:
     """A parameter as papermill's command line takes it: lists only as YAML."""
     if isinstance(value, list):
         return f"-y {shlex.quote(json.dumps({name: value}))}"
     return f"-p {name} {shlex.quote(str(value))}"
-
-
-def stale_said(name: str, older: Sequence[str]) -> str:
-    """That stored runs are older than the code that is here, and what can be done."""
-    return (
-        f"{name}: {len(older)} stored runs were computed by other code than is here now "
-        f"({listed(older)}). They are kept; --stale recompute (-p stale recompute) renews them."
-    )
 
 
 def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:

@@ -287,7 +287,8 @@ def test_the_figure_shows_every_reading_once_per_choice():
     shown = sum(len(one.get_offsets()) for one in top.collections if hasattr(one, "get_offsets"))
     assert sum(len(one.get_offsets()) for one in bottom.collections) == 2 * 6
     assert shown >= 6 + 1  # and a ring round the book's own
-    assert "50\u00a0% of 6 readings" in top.get_title(loc="left")
+    assert "50\N{NO-BREAK SPACE}% of 6 readings" in top.get_title(loc="left")
+    assert not top.get_legend() and len(top.figure.legends) == 1, "no margin is covered"
     assert [text.get_text() for text in bottom.get_yticklabels()] == [
         "how large",
         "small",

@@ -26,7 +26,8 @@ def test_fields_show_the_truth_and_what_each_model_leaves(results):
     shown = [ax for ax in fig.axes if ax.images and ax.get_xlim() == (-1.5, 1.5)]
     values = [np.unique(np.asarray(ax.images[0].get_array())).round(6) for ax in shown[:4]]
     assert len(shown) == 8
-    assert np.allclose(values[0], 1.5 * 2**0.5) and np.allclose(values[1], 2**0.5)
+    assert np.allclose(values[0], 1) and np.allclose(values[1], 1 / 1.5), "shares of the largest"
+    assert fig.axes[0].get_ylabel().endswith(f"up to {1.5 * 2**0.5:.2g} box/s²")
     assert np.allclose(values[2], 0.5 * 2**0.5) and np.allclose(values[3], 0.5 * 2**0.5)
     plt.close(fig)
 
