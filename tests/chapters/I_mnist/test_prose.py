@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import xarray as xr
-from glued import ends
+from glued import ends, number
 
 from chapters.I_mnist import tables
 from vnlib.book import paths
@@ -26,10 +26,10 @@ def test_every_atom_is_used(found):
     assert int(found["appI-effective-least"].removesuffix(" %")) > 75, "nearly evenly"
 
 
-def test_line_search_is_quickest_and_later_than_the_rule_asks(shipped, found):
+def test_line_search_is_quickest_and_takes_all_that_the_rule_asks(shipped, found):
     locked = tables.locked_all(shipped)
     assert median(locked).sel(model="vn_3").idxmin("solver") == "line_search"
-    assert float(median(locked).sel(model="vn_3", solver="line_search")) > 20
+    assert float(median(locked).sel(model="vn_3", solver="line_search")) >= 20
     assert ends(found["appI-locked-vn-3-half"])[0] > 20
     assert float(median(locked).sel(solver="ista").min()) > int(found["appI-last"])
     assert float(locked.sel(solver="restart").min()) > 20
@@ -64,7 +64,8 @@ def test_supports_settle_late_and_selectivity_grows_with_depth(found):
     low, high = ends(found["appI-locked-vn-3"])
     assert low >= 20 and high < int(found["appI-last"])
     for model in ("vn-3", "vn-3-half", "vn-3-double", "vn-3-top24", "vn-3-equal"):
-        assert ends(found[f"appI-told-grows-{model}"])[0] > 1
+        grows = found[f"appI-told-grows-{model}"]  # no interval where its ends are the same
+        assert (ends(grows)[0] if "[" in grows else number(grows)) > 1
 
 
 def test_one_layer_by_itself_settles_later(found):
