@@ -22,6 +22,7 @@ from nbformat.v4 import new_output
 from papermill.engines import Engine, NotebookExecutionManager, papermill_engines
 
 from book.site import phones
+from book.site.in_place_measures import measured_once
 
 NAME = "in_place"
 """What papermill calls this engine."""
@@ -210,7 +211,7 @@ class InPlace(Engine):
             nb_man.cell_start(cell, index)
             shell.shown = []
             out, err = _Stream("stdout", shell.shown), _Stream("stderr", shell.shown, stderr_file)
-            with redirect_stdout(out), redirect_stderr(err):
+            with redirect_stdout(out), redirect_stderr(err), measured_once():
                 done = shell.run_cell(cell.source, store_history=True)
             cell.outputs, cell.execution_count = shell.shown, done.execution_count
             if not done.success:
