@@ -32,7 +32,7 @@ def key(name: str, results: Path, *more: str) -> str:
     files += [] if chapter.spec(name).stores else [results / "ledger.json"]
     files += [*folder.iterdir(), *map(paths.sidecar, needs), paths.BOOK / "models.toml"]
     site = paths.SOURCE / "book" / "site"
-    files += [*site.glob("in_place*.py"), *site.glob("phone*.py")]
+    files += [*site.glob("in_place*.py"), *site.glob("phone*.py"), site / "moved.py"]
     files += source_hash.closure(imports, paths.SOURCE, presenting=True).values()
     return digest(*more, *paths.in_order(paths.chapters()), *digests(files))
 
