@@ -31,8 +31,8 @@ def key(name: str, results: Path, *more: str) -> str:
     files = [file for one in (name, *needs, *shown) for file in results.glob(f"{one}*.nc")]
     files += [] if chapter.spec(name).stores else [results / "ledger.json"]
     files += [*folder.iterdir(), *map(paths.sidecar, needs), paths.BOOK / "models.toml"]
-    files += [paths.SOURCE / "book" / "site" / "in_place.py"]
-    files += (paths.SOURCE / "book" / "site").glob("phone*.py")
+    site = paths.SOURCE / "book" / "site"
+    files += [*site.glob("in_place*.py"), *site.glob("phone*.py"), site / "moved.py"]
     files += source_hash.closure(imports, paths.SOURCE, presenting=True).values()
     return digest(*more, *paths.in_order(paths.chapters()), *digests(files))
 

@@ -21,7 +21,8 @@ from matplotlib.figure import Figure
 from nbformat.v4 import new_output
 from papermill.engines import Engine, NotebookExecutionManager, papermill_engines
 
-from book.site import phones
+from book.site import moved, phones
+from book.site.in_place_measures import measured_once
 
 NAME = "in_place"
 """What papermill calls this engine."""
@@ -84,6 +85,7 @@ class _Shell(InteractiveShell):
     """An IPython that keeps what a cell shows, in its order."""
 
     shown: list
+    figure: str = ""  # which the cell at work shows
     display_formatter: Any
 
     def init_history(self) -> None:
@@ -153,21 +155,24 @@ def for_phones(figure: Figure) -> dict[str, str]:
     return {PHONE: drawn} if drawn else {}
 
 
-def _show(shell: InteractiveShell, sharp: bool) -> None:
+def _show(shell: _Shell, sharp: bool) -> None:
     """Have figures shown by `_picture`, each drawn when its SVG is asked for, the first of the two. A
-    drawing for phones comes with either.
+    drawing for phones comes with either, unless the page shows none.
     """
     drawn: dict[int, Any] = {}
 
+    def narrow(figure: Figure) -> dict[str, str]:
+        return {} if shell.figure in moved.MOVED else for_phones(figure)
+
     def svg(figure: Figure) -> Any:
         drawn[id(figure)], found = _picture(figure, sharp)
-        return found and (found, for_phones(figure))
+        return found and (found, narrow(figure))
 
     def png(figure: Figure) -> Any:
         if not sharp:
             return _picture(figure)[0]
         found = drawn.pop(id(figure))
-        return found and (found, for_phones(figure))
+        return found and (found, narrow(figure))
 
     of: Any = shell.display_formatter
     of.formatters["image/png"].for_type(Figure, png)
@@ -209,8 +214,9 @@ class InPlace(Engine):
                 continue
             nb_man.cell_start(cell, index)
             shell.shown = []
+            shell.figure = cell.metadata.get("mystnb", {}).get("figure", {}).get("name", "")
             out, err = _Stream("stdout", shell.shown), _Stream("stderr", shell.shown, stderr_file)
-            with redirect_stdout(out), redirect_stderr(err):
+            with redirect_stdout(out), redirect_stderr(err), measured_once():
                 done = shell.run_cell(cell.source, store_history=True)
             cell.outputs, cell.execution_count = shell.shown, done.execution_count
             if not done.success:

@@ -7,11 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from IPython.core.pylabtools import print_figure
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from book.site import in_place
@@ -146,3 +149,20 @@ def test_a_page_has_one_of_the_two(tmp_path):
         {"image/svg+xml"},
         {"image/png"},
     ]
+
+
+@pytest.mark.parametrize(("name", "narrow"), [("house", False), ("another", True)])
+def test_a_figure_that_phones_move_is_not_drawn_for_them(monkeypatch, name, narrow):
+    """Nobody would see it, and many panels take long."""
+    makers: dict = {}
+    kinds = {
+        kind: SimpleNamespace(for_type=lambda _, make, kind=kind: makers.update({kind: make}))
+        for kind in ("image/png", "image/svg+xml")
+    }
+    shell: Any = SimpleNamespace(figure=name, display_formatter=SimpleNamespace(formatters=kinds))
+    monkeypatch.setattr(in_place, "for_phones", lambda _: {in_place.PHONE: "drawn"})
+    in_place._show(shell, sharp=True)
+    fig = Figure()
+    fig.subplots().plot([1, 2])
+    _, told = makers["image/svg+xml"](fig)
+    assert told == ({in_place.PHONE: "drawn"} if narrow else {})
