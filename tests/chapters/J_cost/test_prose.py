@@ -96,7 +96,7 @@ def test_two_runs_at_a_time_tie_with_the_smaller_card_and_stay_below_the_memory(
 def test_captions_of_the_account():
     found = store.read(paths.RESULTS / "paper" / "J_cost.nc")
     most = {name: found[name].idxmax().item() for name in ("runs", "seconds", "peak")}
-    assert most == {"runs": "F_spatial", "seconds": "fig5_mnist", "peak": "FR2_manifold"}
+    assert most == {"runs": "F_spatial", "seconds": "fig3_functions", "peak": "FR2_manifold"}
     runs = store.read(paths.RESULTS / "paper" / "J_cost.runs.nc")
     assert runs["program"].min() > 0.3e9 and runs["program"].max() < 0.35e9
     assert int((runs["peak"] > 2.5e9).sum()) == 1
