@@ -188,6 +188,21 @@ def test_captions_of_feedback(ablation):
         assert float(median(one.sel(variant="inverted", drop=True) / default)) > 10
 
 
+def test_what_split_and_inverted_coupling_do_depends_on_the_length_of_training(ablation):
+    def factor(name: str, model: str, variant: str) -> float:
+        one = ablation[name].sel(model=model)
+        default = one.sel(variant="beta 0.02", drop=True)
+        return float(median(one.sel(variant=variant, drop=True) / default))
+
+    for model, variant, low, high in (
+        ("literal", "split", 2, 6),
+        ("literal", "inverted", 0, 0.2),
+        ("token", "inverted", 0.8, 1.25),
+    ):
+        change = factor("longer_ood_error", model, variant) / factor("ood_error", model, variant)
+        assert low < change < high, (model, variant)
+
+
 def test_captions_of_rollouts(shipped):
     followed = median(claims.drift(shipped)).sel(panel=MIXTURES)
     drawn = ["vn_token_3", "vn_gated_3", "vn_literal_3", *claims.SIX, "random"]
