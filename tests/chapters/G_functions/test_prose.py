@@ -86,6 +86,7 @@ def test_learned_atoms_matter_little(told):
     low, high = ends(told["learned-cell-hard-forecast-25"])
     assert low < 1 < high, "undecided"
     assert ends(told["learned-cell-id-random-30"])[0] > 1, "worse"
+    assert ends(told["learned-cell-easy-block-128"])[1] < 1, "better"
 
 
 def test_where_all_are_told_the_mask_some_other_model_is_better(told):
