@@ -231,6 +231,12 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   window.addEventListener("load", stack);
   window.addEventListener("resize", stack);
+  let width; // of the column, which may find its own only after the window has
+  const column = document.querySelector(".bd-article");
+  if (column) new ResizeObserver(([{ contentRect }]) => {
+    if (width && width !== contentRect.width) stack();
+    ({ width } = contentRect);
+  }).observe(column);
   document.addEventListener("toggle", stack, true);
 
   function reveal() {

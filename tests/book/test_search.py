@@ -13,7 +13,7 @@ from vnlib.book import paths
 PAGES = {
     "index": "# All\n\n```{toctree}\nbook/api/kit\nbook/chapters/one\nbook/other\n```",
     "book/api/kit": "# Kit\n\n```{py:function} depth()\nDepth.\n```",
-    "book/chapters/one": "# One\n\nMore depth.",
+    "book/chapters/one": "# One\n\n## Of more depth, at last\n\nMuch.",
     "book/other": "# What depth costs\n\nMuch.",
 }
 FOUND = (
@@ -40,3 +40,4 @@ def test_a_word_is_found_in_pages_before_code(browser, tmp_path, own, monkeypatc
     pages, code = {"All", "One", "What depth costs"}, {"Kit", "depth"}
     assert set(found) == pages | code
     assert (set(found[:3]) == pages) == own
+    assert (found[0] == "What depth costs") == own
