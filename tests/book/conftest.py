@@ -12,6 +12,7 @@ from threading import Thread
 
 import chromium
 import explorer_cases
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from page_cases import visits
@@ -20,6 +21,7 @@ from store_cases import Lab
 
 from benchmarks.images import playground
 from vnlib.book import paths
+from vnlib.plots.style import use_style
 
 CHROMIUM = chromium.path()
 
@@ -166,3 +168,12 @@ def open_page(browser, site) -> Iterator[Callable]:
     assert len(asked) >= 6 and all(
         url.startswith(tuple(f"{place}/" for place in places)) for url in asked
     ), asked
+
+
+@pytest.fixture
+def book_style() -> Iterator[None]:
+    """Figures look as in the book, and are closed afterwards."""
+    with plt.rc_context():
+        use_style()
+        yield
+        plt.close("all")
