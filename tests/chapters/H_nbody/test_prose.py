@@ -174,6 +174,9 @@ def test_captions_of_feedback(ablation):
     inside, outside = ablation["id_error"], ablation["ood_error"]
     assert float(median(inside.sel(model="literal")).min()) > 0.25
     literal = median(outside.sel(model="literal")).to_series()
+    fed = outside.sel(model="literal", variant=["beta 0.05", "beta 0.1"])
+    less = median(fed / outside.sel(model="literal", variant="beta 0", drop=True))
+    assert less.min() > 0.75 and less.max() < 0.85, "by a fifth"
     assert {*literal[literal > 1].index} == {"split", "inverted"}
     gated = median(
         outside.sel(model="gated") / outside.sel(model="gated", variant="beta 0.02", drop=True)

@@ -53,6 +53,8 @@ def test_networks_and_vn_1l_had_not_settled(results, told):
     unsettled = {m for m in gain["model"].values if gain.sel(model=m) > tables.SETTLED}
     assert unsettled == {*tables.networks(results), "vn_1", "vn_dense"}
     assert (told["watched"], told["unsettled"]) == ("15", "12")
+    low, high = ends(told["late-vn-1"])
+    assert low < 0 < high, "VN-1L not surely"
 
 
 def test_who_leads_on_hard_signals_and_in_all_cells(told):
