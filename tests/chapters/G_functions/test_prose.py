@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from glued import ends, number
 
-from benchmarks.functions.names import VN
+from benchmarks.functions.names import ELEVEN, VN
+from chapters.G_functions import figures_gallery as gallery
 from chapters.G_functions import tables
 from chapters.G_functions.claims import signatures
 from vnlib.book import paths, store
@@ -153,3 +154,18 @@ def test_which_networks_leave_more_than_the_last_value_held_of_other_signals_too
     assert all(high > 1 for _, high in held.values())
     low, high = ratio("vn_1", "zero_baseline")
     assert low < 1 < high
+
+
+def test_captions_of_forecasts(results):
+    """Who comes nearest of the paper's eleven models, signal by signal."""
+    error = gallery.errors(results, gallery.PRINTED).sel(model=[*ELEVEN])
+    gap = gallery.gaps(results, gallery.PRINTED)
+    neutral, largest = (
+        error.sel(example=gallery.pick(gap, rule, 3)) for rule in ("neutral", "largest")
+    )
+    ours, rest = ([*VN], [m for m in ELEVEN if m not in VN])
+    nearest = neutral.sel(model=ours) < neutral.sel(model=rest).min("model")
+    assert int(nearest.any("model").sum()) == 2 and int(nearest.all("model").sum()) == 1
+    second = largest.isel(example=1)
+    close = second.sel(model=["deep_ae", "neural_ode"]) / second.sel(model="vn_3")
+    assert (close < 1.05).all() and (second.sel(model=rest) > 0.95 * second.sel(model="vn_3")).all()
