@@ -42,9 +42,10 @@ def test_write_and_read_keep_values_and_make_attributes_plain(tmp_path):
         coords={"i": range(5000)},
         attrs=attrs,
     )
-    store.write(ds, path)
+    written = store.write(ds, path)
     back = store.read(path)
     xr.testing.assert_equal(ds, back)
+    xr.testing.assert_identical(written, back)
     for found in (back.attrs, back["x"].attrs):
         assert (
             found["flag"] == "true"

@@ -178,13 +178,22 @@ def test_a_run_merged_during_a_look_up_is_not_missed(unmerged, monkeypatch):
     assert not unmerged.runs.exists() or not list(unmerged.runs.glob("*.nc"))
 
 
+def test_what_a_process_wrote_it_does_not_read(lab, monkeypatch):
+    read, asked = runfiles.read, []
+    monkeypatch.setattr(runfiles, "read", lambda path: asked.append(path) or read(path))
+    lab.grid()
+    assert len(lab.calls) > 1 and not asked
+    lab.grid()
+    assert not lab.calls and asked == [lab.path]
+
+
 def test_a_run_file_renewed_during_a_merge_is_not_deleted(unmerged, monkeypatch):
     file = unmerged.runs / "model=vn,seed=1.nc"
     renewed = store.read(file).assign(loss=("epoch", [9.0, 9.0, 9.0]))
 
     def write(ds, path):
-        store.write(ds, path)
         store.write(renewed, file)
+        return store.write(ds, path)
 
     monkeypatch.setattr(runfiles, "write", write)
     runfiles.RunFiles(unmerged.path, ROW).merge({}, {"title": "t"})

@@ -22,22 +22,19 @@ WHOLE = "whole_dtype"  # attribute: the type of whole numbers, kept as float whi
 MOST_PER_BYTE = 1032  # bytes that one byte of a compressed file can stand for, as zlib says
 SEAL = b"vnbook-sha256:"  # follows the data, with their checksum; readers of NetCDF pass over it
 REMEDY = "move it away or delete it, then run again"
-
-ROOM = (
-    "make room, or raise the quota or limit; the same command then goes on, finished runs are kept"
-)
+ROOM = "make room, or raise the quota; the same command then goes on, finished runs are kept"
 
 
 class StoreError(RuntimeError):
     """A result file or folder cannot be used; the message names it and says what to do."""
 
 
-def write(ds: xr.Dataset, path: Path) -> None:
-    """Write a dataset in one step: a reader sees the old file or the new one, never a part.
+def write(ds: xr.Dataset, path: Path) -> xr.Dataset:
+    """Write a dataset in one step: a reader sees the old file or the new one, never a part. Returns
+    what a reader sees.
 
     Attributes that NetCDF does not know (bool, None, list, dict) become JSON. StoreError, leaving
-    the old file as it was, when the dataset holds what NetCDF cannot keep or the folder cannot be
-    written.
+    the old file as it was, where NetCDF cannot keep what it holds or the folder is read-only.
     """
     try:
         ds = tidy(ds.drop_encoding())
@@ -52,6 +49,7 @@ def write(ds: xr.Dataset, path: Path) -> None:
     except (OSError, TypeError, ValueError) as exc:
         reason = f"{exc}; {ROOM}" if is_full(exc) else exc
         raise StoreError(f"{path} cannot be written: {reason}") from exc
+    return ds
 
 
 def sealed(data: bytes | memoryview) -> bytes:
@@ -79,8 +77,7 @@ def read(path: Path) -> xr.Dataset:
         said = f"{path} cannot be read, it may be truncated or not NetCDF ({exc}); {REMEDY}"
         raise StoreError(said) from exc
     if ds.attrs.get("format") != FORMAT:
-        lacks = f"it lacks format={FORMAT!r}"
-        raise StoreError(f"{path} is not one of our result files ({lacks}); {REMEDY}")
+        raise StoreError(f"{path} is no result file: it lacks format={FORMAT!r}; {REMEDY}")
     return ds
 
 

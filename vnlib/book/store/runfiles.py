@@ -8,9 +8,8 @@ A grid kept in `fig.nc` uses ::
     fig.runs/<cell>.lock   locked by the process at work; the kernel frees it when that process dies
 
 A run file is deleted only after its run is in the merged file, hence a look-up that tries the run
-file first and the merged file second cannot miss a run that is merged in between. A lock file is
-deleted only by its holder: `filelock` (from version 4) refuses a lock on a file that has lost its
-name.
+file first and the merged file second cannot miss a run. A lock file is deleted only by its holder:
+`filelock` (from version 4) refuses a lock on a file that has lost its name.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import xarray as xr
@@ -36,8 +35,7 @@ class RunFiles:
 
     path: Path
     axes: Mapping[str, tuple]
-    _seen: tuple | None = None
-    _merged: tuple[xr.Dataset | None, dict[str, Made]] = (None, {})
+    _known: dict[Path, tuple] = field(default_factory=dict)  # what was read or written here
 
     @property
     def folder(self) -> Path:
@@ -71,33 +69,23 @@ class RunFiles:
             if not (os.access(self.folder, os.W_OK) and os.access(folder, os.W_OK)):
                 raise PermissionError("it is read-only")
         except OSError as exc:
-            said = f"results folder {folder} cannot be written ({exc}); {advice}"
-            raise StoreError(said) from exc
+            raise StoreError(
+                f"results folder {folder} cannot be written ({exc}); {advice}"
+            ) from exc
         there = {path.stem: self.run(path) for path in self.folder.glob("*.nc")}
         return {(key, run[1]) for key, run in there.items() if run}
 
     def merged(self) -> tuple[xr.Dataset | None, dict[str, Made]]:
-        """The merged file and what it holds; read again only if it has changed."""
-        stat = _stat(self.path)
-        if stat is None:
-            return None, {}
-        if stat != self._seen:
-            ds = read(self.path)
-            self._seen, self._merged = stat, (ds, runs_in(ds, self.axes, self.path))
-        return self._merged
+        """The merged file and what it holds."""
+        return self._read(self.path) or (None, {})
 
     def run(self, path: Path) -> tuple[xr.Dataset, Made] | None:
         """One run file; None if it is not there."""
-        try:
-            ds = read(path)
-        except StoreError:
-            if path.exists():
-                raise
+        if (found := self._read(path)) is None:
             return None
-        made = runs_in(ds, self.axes, path)
+        ds, made = found
         if made.keys() != {path.stem}:
-            said = f"{path} holds {listed(made)}, not the run it is named after"
-            raise StoreError(f"{said}; {REMEDY}")
+            raise StoreError(f"{path} holds {listed(made)}, not the run of its name; {REMEDY}")
         return ds, made[path.stem]
 
     def held(self, key: str) -> list[Made]:
@@ -110,7 +98,7 @@ class RunFiles:
         """The cell's private folder; emptied first if `empty` or if its last owner was another."""
         for stale in self.folder.glob(f".{glob.escape(key)}.nc.*.tmp"):
             stale.unlink(missing_ok=True)
-        folder = self._work(key)
+        folder = self.file(key).with_suffix(".work")
         mark = folder / ".owner"
         if empty or not mark.is_file() or mark.read_text(encoding="utf-8") != owner:
             shutil.rmtree(folder, ignore_errors=True)
@@ -120,8 +108,8 @@ class RunFiles:
 
     def save(self, key: str, ds: xr.Dataset) -> None:
         """Save a finished run; its checkpoints are no longer needed."""
-        write(ds, self.file(key))
-        shutil.rmtree(self._work(key), ignore_errors=True)
+        self._write(ds, self.file(key))
+        shutil.rmtree(self.file(key).with_suffix(".work"), ignore_errors=True)
 
     def merge(
         self,
@@ -151,15 +139,30 @@ class RunFiles:
                 kept = [] if old is None else without(replaced, old, self.axes)
                 ds = joined([*fresh.values(), *kept], self.path).transpose(*self.axes, ...)
                 ds.attrs = header(ds, {name: ds[name].values.tolist() for name in self.axes}, attrs)
-                write(describe(ds), self.path)
+                self._write(describe(ds), self.path)
             self._clean(spent)
             with suppress(OSError):  # Windows keeps files that are open
                 (self.folder / "merge.lock").unlink()
         with suppress(OSError):
             self.folder.rmdir()  # stays while another process or an unfinished run needs it
 
-    def _work(self, key: str) -> Path:
-        return self.folder / f"{key}.work"
+    def _read(self, path: Path) -> tuple[xr.Dataset, dict[str, Made]] | None:
+        """A file and what it holds, if it is there; read again only if it has changed."""
+        if (stat := _stat(path)) is None:
+            return None
+        if self._known.get(path, ())[:1] != (stat,):
+            try:
+                ds = read(path)
+            except StoreError:
+                if path.exists():
+                    raise
+                return None
+            self._known[path] = stat, (ds, runs_in(ds, self.axes, path))
+        return self._known[path][1]
+
+    def _write(self, ds: xr.Dataset, path: Path) -> None:
+        ds = write(ds, path)
+        self._known[path] = _stat(path), (ds, runs_in(ds, self.axes, path))
 
     def _clean(self, spent: Mapping[str, tuple | None]) -> None:
         for key in spent.keys() | {path.stem for path in self.folder.glob("*.lock")} - {"merge"}:
@@ -169,14 +172,14 @@ class RunFiles:
                 # A run file that was replaced since we read it holds a newer run.
                 if key in spent and _stat(self.file(key)) == spent[key]:
                     self.file(key).unlink()
-                    shutil.rmtree(self._work(key), ignore_errors=True)
+                    self._known.pop(self.file(key), None)
+                    shutil.rmtree(self.file(key).with_suffix(".work"), ignore_errors=True)
                 with suppress(OSError):
                     (self.folder / f"{key}.lock").unlink()
 
 
 def _stat(path: Path) -> tuple | None:
-    try:
+    with suppress(OSError):
         stat = path.stat()
-    except OSError:
-        return None
-    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+        return stat.st_ino, stat.st_mtime_ns, stat.st_size
+    return None
