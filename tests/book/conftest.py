@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -75,6 +76,18 @@ def browser() -> Iterator:
 
 EXPLORERS = "Promise.all(Object.values(vnExplorers.all)).then(() => null)"
 SCREEN = {"viewport": {"width": 900, "height": 900}}
+WINDOW = {"viewport": {"width": 1000, "height": 1200}}
+AT_FIRST = """() => {
+  history.replaceState(null, "", "#vn=1&digits=8");
+  dispatchEvent(new Event("hashchange"));
+  history.replaceState(null, "", "#");
+  for (const one of document.querySelectorAll("[name=vn-pick], [name=vn-tool]")) one.checked = one.defaultChecked;
+  for (const one of document.querySelectorAll("details")) one.open = false;
+  document.body.tabIndex = -1;
+  document.body.focus(); // from there Tab goes on
+  document.body.removeAttribute("tabindex");
+  scrollTo(0, 0);
+}"""
 
 
 @pytest.fixture
@@ -129,8 +142,8 @@ def server(site) -> Iterator[str]:
         one.shutdown()
 
 
-@pytest.fixture
-def open_page(browser, site) -> Iterator[Callable]:
+@contextmanager
+def playgrounds(browser, site: Path) -> Iterator[Callable]:
     """Opens the page from the disk or another place, with a fragment, and ends the settle that
     plays by itself unless a script, which runs before those of the page, shall watch it.
 
@@ -140,9 +153,7 @@ def open_page(browser, site) -> Iterator[Callable]:
 
     def open_(place: str = site.as_uri(), fragment: str = "", watched: str = "", **options):
         places.append(place)
-        contexts.append(
-            browser.new_context(**{"viewport": {"width": 1000, "height": 1200}} | options)
-        )
+        contexts.append(browser.new_context(**WINDOW | options))
         contexts[-1].set_default_timeout(PATIENCE)
         page = contexts[-1].new_page()
         page.route("**/*", lambda route: (asked.append(route.request.url), route.continue_()))
@@ -168,6 +179,28 @@ def open_page(browser, site) -> Iterator[Callable]:
     assert len(asked) >= 6 and all(
         url.startswith(tuple(f"{place}/" for place in places)) for url in asked
     ), asked
+
+
+@pytest.fixture
+def open_page(browser, site) -> Iterator[Callable]:
+    with playgrounds(browser, site) as open_:
+        yield open_
+
+
+@pytest.fixture(scope="module")
+def used_page(browser, site) -> Iterator:
+    with playgrounds(browser, site) as open_:
+        yield open_()
+
+
+@pytest.fixture
+def page(used_page):
+    """One page for tests that need no new one: as at first, but that something has been done and
+    said, and for the place of the keyboard in the picture.
+    """
+    used_page.set_viewport_size(WINDOW["viewport"])
+    used_page.evaluate(AT_FIRST)
+    return used_page
 
 
 @pytest.fixture
