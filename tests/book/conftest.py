@@ -10,6 +10,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 
 import chromium
 import explorer_cases
@@ -92,26 +93,37 @@ AT_FIRST = """() => {
 
 @pytest.fixture
 def open_explorer(browser, tmp_path) -> Iterator[Callable]:
-    """Opens an explorer of what is given."""
+    """Opens explorers of what is given, by their names, in one page."""
+
+    def written(given: dict[str, dict]) -> Path:
+        env, explorer = SimpleNamespace(temp_data={}), explorer_cases.extension()
+        pages = (explorer.once(env, explorer_cases.html(*one)) for one in given.items())
+        return explorer_cases.write(tmp_path, "page", "".join(pages))
+
     with visits(browser, tmp_path, ready=EXPLORERS, **SCREEN) as open_:
-        yield lambda name, given, **how: open_(explorer_cases.file(tmp_path, name, given), **how)
+        yield lambda given, **how: open_(written(given), **how)
 
 
 @pytest.fixture(scope="module")
-def shipped_explorer(browser, tmp_path_factory) -> Iterator[Callable]:
-    """The page with a chapter's explorer, opened once for several tests: none may ask for its first
-    state, or rely on it.
+def shared_explorer(browser, tmp_path_factory) -> Iterator[Callable]:
+    """An explorer, a chapter's or of what is given, opened once by its name for several tests, and
+    then brought to its first state on a screen of this size.
     """
     folder, pages = tmp_path_factory.mktemp("explorers"), {}
     with visits(browser, folder, ready=EXPLORERS, **SCREEN) as open_:
 
-        def page(name: str):
+        def shared(name: str, given: dict | None = None, screen: dict = SCREEN["viewport"]):
             if name not in pages:
-                html = explorer_cases.shipped(name)
+                html = explorer_cases.html(name, given) if given else explorer_cases.shipped(name)
                 pages[name] = open_(explorer_cases.write(folder, name, html))
-            return pages[name]
+            page, choices = pages[name], (given or explorer_cases.told(name))["choices"]
+            page.set_viewport_size(screen)
+            page.emulate_media(media="screen")
+            page.mouse.move(1, 1)
+            explorer_cases.show(page, {one["key"]: one["first"] for one in choices})
+            return page
 
-        yield page
+        yield shared
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -69,13 +70,13 @@ READ = """async ([signal, ends, picked]) => {
   for (const box of document.querySelectorAll(".vn-models input")) box.checked = picked.includes(box.value);
   Object.assign(one.state, { signal, ends: ends.map((end) => Math.round(128 * end)) });
   const { found, zero, x } = one.read();
-  return { zero, x: [...x], found: found.map(({ key, error, chosen, drawn }) => ({ key, error, chosen, drawn: [...drawn] })) };
+  return JSON.stringify({ zero, x: [...x], found: found.map(({ key, error, chosen, drawn }) => ({ key, error, chosen: chosen ?? null, drawn: [...drawn] })) });
 }"""
 
 
 def filled(page, signal: int, ends: tuple[float, float], *models: str) -> SimpleNamespace:
     """What the page makes of a signal and an interval."""
-    told = page.evaluate(READ, [signal, list(ends), list(models)])
+    told = json.loads(page.evaluate(READ, [signal, list(ends), list(models)]))  # fast as a text
     found = {one["key"]: SimpleNamespace(**one) for one in told["found"]}
     return SimpleNamespace(zero=told["zero"], x=np.array(told["x"]), **found)
 
