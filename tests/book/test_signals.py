@@ -50,13 +50,13 @@ def open_page(browser, file) -> Iterator[Callable]:
     """Opens it from the disk."""
     view = {"viewport": {"width": 900, "height": 1000}}
     ready = "Promise.all(Object.values(vnSignals.all)).then(() => null)"
-    with visits(browser, file.parents[1], ready=ready, **view) as open_:
+    with visits(browser, file.parents[1], ready=ready, one=True, **view) as open_:
         yield lambda **how: open_(file, **how)
 
 
 @pytest.fixture(scope="module")
 def shared(open_page):
-    """A page for tests that only compute."""
+    """The page for tests that only compute, whatever else was done there."""
     return open_page()
 
 
