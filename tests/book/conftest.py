@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 
 import chromium
 import explorer_cases
@@ -75,30 +77,53 @@ def browser() -> Iterator:
 
 EXPLORERS = "Promise.all(Object.values(vnExplorers.all)).then(() => null)"
 SCREEN = {"viewport": {"width": 900, "height": 900}}
+WINDOW = {"viewport": {"width": 1000, "height": 1200}}
+AT_FIRST = """() => {
+  history.replaceState(null, "", "#vn=1&digits=8");
+  dispatchEvent(new Event("hashchange"));
+  history.replaceState(null, "", "#");
+  for (const one of document.querySelectorAll("[name=vn-pick], [name=vn-tool]")) one.checked = one.defaultChecked;
+  for (const one of document.querySelectorAll("details")) one.open = false;
+  document.body.tabIndex = -1;
+  document.body.focus(); // from there Tab goes on
+  document.body.removeAttribute("tabindex");
+  scrollTo(0, 0);
+}"""
 
 
 @pytest.fixture
 def open_explorer(browser, tmp_path) -> Iterator[Callable]:
-    """Opens an explorer of what is given."""
+    """Opens explorers of what is given, by their names, in one page."""
+
+    def written(given: dict[str, dict]) -> Path:
+        env, explorer = SimpleNamespace(temp_data={}), explorer_cases.extension()
+        pages = (explorer.once(env, explorer_cases.html(*one)) for one in given.items())
+        return explorer_cases.write(tmp_path, "page", "".join(pages))
+
     with visits(browser, tmp_path, ready=EXPLORERS, **SCREEN) as open_:
-        yield lambda name, given, **how: open_(explorer_cases.file(tmp_path, name, given), **how)
+        yield lambda given, **how: open_(written(given), **how)
 
 
 @pytest.fixture(scope="module")
-def shipped_explorer(browser, tmp_path_factory) -> Iterator[Callable]:
-    """The page with a chapter's explorer, opened once for several tests: none may ask for its first
-    state, or rely on it.
+def shared_explorer(browser, tmp_path_factory) -> Iterator[Callable]:
+    """An explorer, a chapter's or of what is given, opened once by its name for several tests, and
+    then brought to its first state on a screen of this size.
     """
     folder, pages = tmp_path_factory.mktemp("explorers"), {}
     with visits(browser, folder, ready=EXPLORERS, **SCREEN) as open_:
 
-        def page(name: str):
+        def shared(name: str, given: dict | None = None, screen: dict = SCREEN["viewport"]):
             if name not in pages:
-                html = explorer_cases.shipped(name)
+                html = explorer_cases.html(name, given) if given else explorer_cases.shipped(name)
                 pages[name] = open_(explorer_cases.write(folder, name, html))
-            return pages[name]
+            page, choices = pages[name], (given or explorer_cases.told(name))["choices"]
+            page.set_viewport_size(screen)
+            page.emulate_media(media="screen")
+            page.mouse.move(1, 1)
+            explorer_cases.show(page, {one["key"]: one["first"] for one in choices})
+            return page
 
-        yield page
+        yield shared
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +154,8 @@ def server(site) -> Iterator[str]:
         one.shutdown()
 
 
-@pytest.fixture
-def open_page(browser, site) -> Iterator[Callable]:
+@contextmanager
+def playgrounds(browser, site: Path) -> Iterator[Callable]:
     """Opens the page from the disk or another place, with a fragment, and ends the settle that
     plays by itself unless a script, which runs before those of the page, shall watch it.
 
@@ -140,9 +165,7 @@ def open_page(browser, site) -> Iterator[Callable]:
 
     def open_(place: str = site.as_uri(), fragment: str = "", watched: str = "", **options):
         places.append(place)
-        contexts.append(
-            browser.new_context(**{"viewport": {"width": 1000, "height": 1200}} | options)
-        )
+        contexts.append(browser.new_context(**WINDOW | options))
         contexts[-1].set_default_timeout(PATIENCE)
         page = contexts[-1].new_page()
         page.route("**/*", lambda route: (asked.append(route.request.url), route.continue_()))
@@ -168,6 +191,28 @@ def open_page(browser, site) -> Iterator[Callable]:
     assert len(asked) >= 6 and all(
         url.startswith(tuple(f"{place}/" for place in places)) for url in asked
     ), asked
+
+
+@pytest.fixture
+def open_page(browser, site) -> Iterator[Callable]:
+    with playgrounds(browser, site) as open_:
+        yield open_
+
+
+@pytest.fixture(scope="module")
+def used_page(browser, site) -> Iterator:
+    with playgrounds(browser, site) as open_:
+        yield open_()
+
+
+@pytest.fixture
+def page(used_page):
+    """One page for tests that need no new one: as at first, but that something has been done and
+    said, and for the place of the keyboard in the picture.
+    """
+    used_page.set_viewport_size(WINDOW["viewport"])
+    used_page.evaluate(AT_FIRST)
+    return used_page
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def told(chapter: str) -> dict[str, Any]:
 @cache
 def shipped(chapter: str) -> str:
     """The HTML of a chapter's explorer of the shipped results, whose numbers take a second to compress."""
-    return extension().page(chapter, told(chapter), "../")
+    return html(chapter, told(chapter))
 
 
 def write(folder: Path, name: str, html: str) -> Path:
@@ -76,9 +76,9 @@ def write(folder: Path, name: str, html: str) -> Path:
     return page
 
 
-def file(folder: Path, name: str, given: dict[str, Any]) -> Path:
-    """The page of an explorer of what is given."""
-    return write(folder, name, extension().page(name, given, "../"))
+def html(name: str, given: dict[str, Any]) -> str:
+    """The HTML of an explorer of what is given."""
+    return extension().page(name, given, "../")
 
 
 def small() -> dict[str, Any]:
@@ -118,3 +118,10 @@ def small() -> dict[str, Any]:
 
 def state(page) -> dict[str, int]:
     return page.evaluate("Object.values(vnExplorers.all)[0].then((one) => ({ ...one.state }))")
+
+
+def show(page, state: dict[str, int]) -> None:
+    page.evaluate(
+        "state => Object.values(vnExplorers.all)[0].then((one) => { Object.assign(one.state, state); one.show(); })",
+        state,
+    )

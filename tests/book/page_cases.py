@@ -14,6 +14,8 @@ from playground_cases import PATIENCE
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
+VIEWPORT = {"width": 1280, "height": 720}  # of a context where none is asked for
+
 
 def made(folder: Path, pages: Mapping[str, str], strict: bool = True, **settings: Any) -> Path:
     """The HTML of Sphinx of pages, each with its text, by these settings; where it is `strict`, a
@@ -37,27 +39,48 @@ def made(folder: Path, pages: Mapping[str, str], strict: bool = True, **settings
 
 @contextmanager
 def visits(
-    browser: Any, within: Path, *, ready: str = "", forgiven: str = "", **usual: Any
+    browser: Any,
+    within: Path,
+    *,
+    ready: str = "",
+    forgiven: str = "",
+    one: bool = False,
+    **usual: Any,
 ) -> Iterator[Callable]:
     """Opens files as pages, each in a context of its own and with these options as is `usual`. An error
     of theirs, unless its text has what is `forgiven`, or a request that leaves the folder they lie
     `within`, fails the test; where scripts run, they have made the page when what is `ready` has come.
+    Where `one` page with the same options is enough at a time, files are opened in it one after another:
+    to make a page costs more than to load most files.
     """
-    contexts, wrong, asked = [], [], []
+    pages: dict[object, Any] = {}
+    wrong, asked = [], []
 
     def told(said: Any) -> None:
         if said.type == "error" and not (forgiven and forgiven in said.text):
             wrong.append(said.text)
 
-    def open_(file: Path, **options: Any) -> Any:
-        options = usual | options
-        contexts.append(browser.new_context(**options))
-        contexts[-1].set_default_timeout(PATIENCE)
-        page = contexts[-1].new_page()
+    def new(options: Mapping[str, Any]) -> Any:
+        context = browser.new_context(**options)
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", told)
-        page.goto(file.as_uri())
+        return page
+
+    def open_(file: Path, fragment: str = "", **options: Any) -> Any:
+        options = {"viewport": VIEWPORT} | usual | options
+        key = repr({**options, "viewport": None}) if one else len(pages)
+        if key in pages:
+            page = pages[key]
+            page.mouse.move(0, 0)
+            page.goto("about:blank")
+            page.emulate_media(media="null")
+            page.set_viewport_size(options["viewport"])
+        else:
+            page = pages[key] = new(options)
+        page.goto(file.as_uri() + fragment)
         if ready and options.get("java_script_enabled", True):
             page.evaluate(ready)
         return page
@@ -65,7 +88,7 @@ def visits(
     try:
         yield open_
     finally:
-        for context in contexts:
-            context.close()
-    assert not wrong
-    assert all(one.startswith((within.as_uri(), "data:")) for one in asked), asked
+        for page in pages.values():
+            page.context.close()
+    assert not wrong, wrong
+    assert all(url.startswith((within.as_uri(), "data:", "about:blank")) for url in asked), asked

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import torch
 
 from benchmarks.images import playground
@@ -33,16 +35,11 @@ def settled(
 
 
 def read(page) -> dict:
-    """All that the page made of what it shows now; arrays as lists."""
-    return page.evaluate(
-        """() => {
-          const plain = (one) => ArrayBuffer.isView(one) ? [...one]
-            : Array.isArray(one) ? one.map(plain)
-            : one && typeof one === "object" ? Object.fromEntries(
-                Object.entries(one).map(([key, value]) => [key, plain(value)]))
-            : one;
-          return plain(vnPlayground.read());
-        }"""
+    """All that the page made of what it shows now; arrays as lists, in one text, for that is fast."""
+    return json.loads(
+        page.evaluate(
+            "JSON.stringify(vnPlayground.read(), (_, one) => ArrayBuffer.isView(one) ? [...one] : one)"
+        )
     )
 
 

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.resources import files
 from itertools import pairwise
 from math import exp, log
@@ -16,7 +17,7 @@ from xml.etree import ElementTree
 
 import pytest
 from ledger_cases import COUNT, RATIO, YES, page, row, told
-from playground_cases import PATIENCE
+from page_cases import visits
 
 from book.site import effects, evidence_table, ledger_page, statements
 from vnlib.book import ledger as claims
@@ -249,8 +250,8 @@ def test_a_difference_has_an_axis_of_its_own():
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory) -> str:
-    """The address of a small ledger, without the book around it."""
+def file(tmp_path_factory) -> Path:
+    """A small ledger, without the book around it."""
     folder = tmp_path_factory.mktemp("ledger")
     text = page(
         [
@@ -266,8 +267,8 @@ def file(tmp_path_factory) -> str:
     return written(folder, text)
 
 
-def written(folder: Path, text: str, head: str = "") -> str:
-    """The address of a ledger's page of its own, with what it loads; `head` comes first."""
+def written(folder: Path, text: str, head: str = "") -> Path:
+    """A ledger's page of its own, with what it loads; `head` comes first."""
     blocks = "".join(re.findall(r"```\{raw\} html\n(.*?)\n```", text, re.DOTALL))
     (folder / "_static").mkdir()
     for name in ("ledger.js", "ledger.css"):
@@ -276,28 +277,16 @@ def written(folder: Path, text: str, head: str = "") -> str:
     page_ = folder / "book" / "generated" / "ledger.html"
     head = f'<meta charset="utf-8"><title>L</title>{head}'
     page_.write_text(f'<!doctype html><html lang="en">{head}{blocks}</html>', encoding="utf-8")
-    return page_.as_uri()
+    return page_
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def opened(browser, file) -> Iterator[Callable]:
-    """Opens the ledger at an anchor; an error fails the test."""
-    contexts, wrong = [], []
-
-    def open_(anchor: str = "", **options: object):
-        contexts.append(
-            browser.new_context(**{"viewport": {"width": 1440, "height": 900}} | options)
-        )
-        contexts[-1].set_default_timeout(PATIENCE)
-        view = contexts[-1].new_page()
-        view.on("pageerror", lambda error: wrong.append(str(error)))
-        view.goto(f"{file}{anchor}")
-        return view
-
-    yield open_
-    for one in contexts:
-        one.close()
-    assert not wrong
+    """Opens the ledger at an anchor."""
+    with visits(
+        browser, file.parents[2], one=True, viewport={"width": 1440, "height": 900}
+    ) as open_:
+        yield partial(open_, file)
 
 
 ALL = ["vn-x1-1", "vn-x1-2", "vn-x1-3", "vn-x2-1"]
@@ -416,7 +405,8 @@ def test_the_keyboard_reaches_dots_claims_and_filters(opened):
 
 @pytest.mark.parametrize("width", [320, 390, 1440])
 def test_no_width_scrolls_sideways(opened, width):
-    view = opened("#vn-x1-1", viewport={"width": width, "height": 900})
+    view = opened("#vn-x1-1")
+    view.set_viewport_size({"width": width, "height": 900})
     view.click("#vn-unfold")
     assert view.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -428,7 +418,7 @@ def test_the_shipped_ledger_opens_on_few_screens_with_all_dots_on_the_first(brow
     text = ledger_page.ledger(json.loads(SHIPPED.read_text(encoding="utf-8")), "paper")
     theme = files("pydata_sphinx_theme") / "theme/pydata_sphinx_theme/static/styles"
     style = (theme / "pydata-sphinx-theme.css").read_text(encoding="utf-8")
-    address = written(tmp_path, text, f"<style>{style}</style>")
+    address = written(tmp_path, text, f"<style>{style}</style>").as_uri()
     with browser.new_context(viewport={"width": PHONE, "height": 844}) as context:
         view = context.new_page()
         view.goto(address)

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 import xarray as xr
 from bs4 import BeautifulSoup
-from explorer_cases import RESULTS, every_explorer, extension, shipped, small, state, told
+from explorer_cases import RESULTS, every_explorer, extension, shipped, show, small, state, told
 from page_cases import made
 
 from vnlib.book import paths, store
 from vnlib.plots import statistics
+from vnlib.plots.style import look
 
 explorer = extension()
 MOST = 1.5e6  # bytes of an explorer
@@ -28,28 +29,29 @@ CONTENT = {"image": 2, "map": 1, "cells": 1, "curve": 1, "paths": 3, "table": 0}
 CHOSEN = """async ([id, state]) => {
   const one = await vnExplorers.all[id];
   Object.assign(one.state, state);
-  const plain = (field) => { const found = one.chosen(field); return found && [...found].map((v) => Number.isNaN(v) ? null : v); };
-  return one.views.map((view) => view.show === "table" ? view.rows.map((row) => row.values.map(plain))
-    : view.show === "curve" ? view.series.map(plain) : plain(view));
-}"""
+  const plain = (field) => { const found = one.chosen(field); return found && [...found]; };
+  return JSON.stringify(one.views.map((view) => view.show === "table" ? view.rows.map((row) => row.values.map(plain))
+    : view.show === "curve" ? view.series.map(plain) : plain(view)));
+}"""  # as one text, for that is fast
 
 
 def selected(
     values: xr.DataArray | xr.Dataset, by: dict, content: int, state: dict, choices: dict
 ) -> np.ndarray | None:
     """The numbers that are chosen, by labels; None where there are none."""
-    if isinstance(values, xr.Dataset):
-        values = xr.concat([values[one] for one in statistics.STATISTICS], "statistic")
-        values = values.transpose(..., "statistic")
-        content += 1
-    for dim in values.dims[: values.ndim - content]:
+    one = values["median"] if isinstance(values, xr.Dataset) else values
+    for dim in one.dims[: one.ndim - content]:
         key = by.get(dim, dim)
         key, labels = key if isinstance(key, tuple) else (key, choices[key]["values"])
         label = labels[state[key]]
         if label not in values[dim].values.tolist():
             return None
         values = values.sel({dim: label})
-    return None if bool(values.isnull().all()) else values.values.ravel()
+    if isinstance(values, xr.Dataset):
+        numbers = np.stack([values[one].values for one in statistics.STATISTICS], -1)
+    else:
+        numbers = values.values
+    return None if np.isnan(numbers).all() else numbers.ravel()
 
 
 def expected(view: dict, state: dict, choices: dict) -> list:
@@ -87,10 +89,10 @@ def compare(found: list | None, wanted: np.ndarray | None, ends: tuple | None) -
 
 
 @every_explorer
-def test_the_page_holds_what_is_stored(name, shipped_explorer):
+def test_the_page_holds_what_is_stored(name, shared_explorer):
     given, draw = told(name), random.Random(0)
     choices = {one["key"]: one for one in given["choices"]}
-    page = shipped_explorer(name)
+    page = shared_explorer(name)
     states = [{key: one["first"] for key, one in choices.items()}]
     states += [
         {key: draw.randrange(len(one["names"])) for key, one in choices.items()}
@@ -104,7 +106,7 @@ def test_the_page_holds_what_is_stored(name, shipped_explorer):
     ]
     seen = 0
     for picked in states:
-        views = page.evaluate(CHOSEN, [f"explorer-{name}", picked])
+        views = json.loads(page.evaluate(CHOSEN, [f"explorer-{name}", picked]))
         for view, found in zip(given["views"], views, strict=True):
             if view["show"] == "table":
                 found = [one for row in found for one in row]
@@ -141,16 +143,20 @@ def test_the_library_is_loaded_where_there_are_plots(name):
     assert loaded == [*(plots if there else []), "explorer.js"]
 
 
-@every_explorer
-def test_fewer_models_and_a_single_seed_have_an_explorer_or_none(name, open_explorer):
+def test_fewer_models_and_a_single_seed_have_an_explorer_or_none(open_explorer):
     """A reader may have asked for any of them."""
-    ds = store.read(paths.RESULTS / "paper" / f"{RESULTS[name]}.nc")
-    few = {"seed": [0]} | ({"model": [0, ds.sizes["model"] - 1]} if "model" in ds.dims else {})
-    given = explorer.offered(name, ds.isel(few))
-    if given is None:
-        return
-    page = open_explorer(name, given)
-    assert page.is_visible(".vn-explorer") and page.locator(".vn-view").count() > 1
+    found = {}
+    for name, results in RESULTS.items():
+        ds = store.read(paths.RESULTS / "paper" / f"{results}.nc")
+        few = {"seed": [0]}
+        few |= {"model": [0, ds.sizes["model"] - 1]} if "model" in ds.dims else {}
+        found[name] = explorer.offered(name, ds.isel(few))
+    given = {name: one for name, one in found.items() if one is not None}
+    page = open_explorer(given)
+    views = page.locator(".vn-explorer").evaluate_all(
+        "all => all.map((one) => one.checkVisibility() && one.querySelectorAll('.vn-view').length)"
+    )
+    assert len(views) == len(given) > 3 and min(views) > 1, views
 
 
 def test_every_explorer_of_a_chapter_stands_in_its_page():
@@ -184,8 +190,8 @@ def pixels(page, view: int) -> list[int]:
     )
 
 
-def test_what_is_picked_is_drawn_and_said(open_explorer):
-    page = open_explorer("tiny", small())
+def test_what_is_picked_is_drawn_and_said(shared_explorer):
+    page = shared_explorer("tiny", small())
     assert page.is_visible(".vn-explorer") and page.inner_text("[data-view='1'] .vn-missing")
     assert not page.is_visible("[data-view='1'] canvas")
     before = picture(page, 0)
@@ -205,13 +211,13 @@ def test_what_is_picked_is_drawn_and_said(open_explorer):
     assert page.inner_text("[data-view='2'] .vn-title") == "At place 4 & more"
 
 
-over_places = pytest.mark.parametrize("show", ["map", "cells"])
+over_places = pytest.mark.parametrize("how", ["map", "cells"])
 
 
-def placed(show: str) -> dict[str, Any]:
+def placed(how: str) -> dict[str, Any]:
     """The small one with its map as a map or as a plot of cells."""
     given = small()
-    given["views"][0] |= {"show": show, "x": "column", "y": "row"}
+    given["views"][0] |= {"show": how, "x": "column", "y": "row"}
     return given
 
 
@@ -226,8 +232,8 @@ def middle(page, place: int) -> tuple[float, float]:
 
 
 @over_places
-def test_keys_pick_by_sliders_and_on_the_map(open_explorer, show):
-    page = open_explorer("tiny", placed(show))
+def test_keys_pick_by_sliders_and_on_the_map(shared_explorer, how):
+    page = shared_explorer(how, placed(how))
     for name, key, place in (("x", "ArrowRight", 1), ("y", "ArrowUp", 4), ("x", "ArrowLeft", 3)):
         page.focus(f"input[data-part={name}]")
         page.keyboard.press(key)
@@ -241,8 +247,8 @@ def test_keys_pick_by_sliders_and_on_the_map(open_explorer, show):
 
 
 @over_places
-def test_the_pointer_shows_and_a_click_keeps(open_explorer, show):
-    page = open_explorer("tiny", placed(show))
+def test_the_pointer_shows_and_a_click_keeps(shared_explorer, how):
+    page = shared_explorer(how, placed(how))
     page.mouse.move(*middle(page, 5))
     assert state(page)["place"] == 5
     page.mouse.move(5, 5)
@@ -259,8 +265,8 @@ SEEN = """async (id) => {
 }"""
 
 
-def test_target_and_drawings_follow_the_pointer_in_and_out_of_the_hold_out(open_explorer):
-    page = open_explorer("fig2_spatial", told("fig2_spatial"))
+def test_target_and_drawings_follow_the_pointer_in_and_out_of_the_hold_out(shared_explorer):
+    page = shared_explorer("fig2_spatial")
     box = page.locator("[data-view='0'] canvas").bounding_box()
     errors = []
     for x, y in ((2, 3), (25, 6), (14, 14), (9, 17), (20, 8), (27, 27)):
@@ -282,14 +288,14 @@ def test_target_and_drawings_follow_the_pointer_in_and_out_of_the_hold_out(open_
 def test_a_picture_that_lacks_says_why(open_explorer):
     given = small()
     given["views"][1]["missing"] = "Not <here>."
-    page = open_explorer("tiny", given)
+    page = open_explorer({"tiny": given})
     assert page.inner_text("[data-view='1'] .vn-missing") == "Not <here>."
 
 
 @over_places
-def test_a_tap_picks(open_explorer, show):
+def test_a_tap_picks(open_explorer, how):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
-    page = open_explorer("tiny", placed(show), **phone)
+    page = open_explorer({"tiny": placed(how)}, **phone)
     page.touchscreen.tap(*middle(page, 2))
     assert state(page)["place"] == 2
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -297,10 +303,8 @@ def test_a_tap_picks(open_explorer, show):
     assert page.evaluate(head) == '"error"', "cells name their columns"
 
 
-def test_on_a_phone_what_is_touched_and_what_is_drawn_are_on_one_screen(open_explorer):
-    page = open_explorer(
-        "fig2_spatial", told("fig2_spatial"), viewport={"width": 390, "height": 844}
-    )
+def test_on_a_phone_what_is_touched_and_what_is_drawn_are_on_one_screen(shared_explorer):
+    page = shared_explorer("fig2_spatial", screen={"width": 390, "height": 844})
     maps, drawings = (page.locator(f".vn-explorer .vn-{kind}") for kind in ("map", "image"))
     first, second = (maps.nth(one).bounding_box() for one in (0, 1))
     ends = [box["y"] + box["height"] for box in (one.bounding_box() for one in drawings.all())]
@@ -308,8 +312,8 @@ def test_on_a_phone_what_is_touched_and_what_is_drawn_are_on_one_screen(open_exp
     assert max(ends) - first["y"] < 844 and second["y"] + second["height"] - min(ends) < 844
 
 
-def test_pictures_have_names_and_texts_are_only_texts(open_explorer):
-    page = open_explorer("tiny", small())
+def test_pictures_have_names_and_texts_are_only_texts(shared_explorer):
+    page = shared_explorer("tiny", small())
     page.click("[data-jump='4']")
     labels = page.eval_on_selector_all("canvas", "all => all.map((one) => one.ariaLabel)")
     assert labels == ["map of <b>a</b>, place 4 & more", "drawn, <b>a</b>, place 4 & more"]
@@ -326,19 +330,15 @@ def test_nothing_in_the_data_ends_their_block():
 
 
 def test_without_scripts_only_a_sentence_is_shown(open_explorer):
-    page = open_explorer("tiny", small(), java_script_enabled=False)
+    page = open_explorer({"tiny": small()}, java_script_enabled=False)
     assert not page.is_visible(".vn-explorer")
     assert page.inner_text("body").startswith("With JavaScript, here is an explorer")
 
 
-BACK = "first => Object.values(vnExplorers.all)[0].then((one) => { Object.assign(one.state, first); one.show(); })"
-
-
 @every_explorer
-def test_each_choice_changes_what_is_seen(name, shipped_explorer):
+def test_each_choice_changes_what_is_seen(name, shared_explorer):
     """By key, as a reader would, from the first value to a neighbour."""
-    page = shipped_explorer(name)
-    page.evaluate(BACK, {one["key"]: one["first"] for one in told(name)["choices"]})
+    page = shared_explorer(name)
     shown = """() => [...document.querySelectorAll('.vn-view')].map((box) => {
       const canvas = box.querySelector('canvas');
       return canvas && canvas.width ? canvas.toDataURL() + box.innerText : box.innerHTML;
@@ -354,15 +354,40 @@ def test_each_choice_changes_what_is_seen(name, shipped_explorer):
         else:
             control.select_option(str((at + 1) % control.locator("option").count()))
         assert state(page) != first and not page.evaluate(same), name
-        page.evaluate(BACK, first)
+        show(page, first)
         assert page.evaluate(same), name
+
+
+LOOKS = """async (id) => {
+  const one = await vnExplorers.all[id], lines = [...document.querySelectorAll(".vn-curve .line path")];
+  return {
+    lines: lines.map((line) => [line.ariaLabel, line.parentElement.getAttribute("stroke")])
+      .filter(([, stroke]) => stroke !== "currentColor"),
+    rows: [...document.querySelectorAll(".vn-table .vn-line path")]
+      .map((line) => [line.closest("th").textContent.trim(), line.getAttribute("stroke")]),
+    letters: [...document.querySelectorAll(".vn-curve text")].map((text) => {
+      const at = text.getScreenCTM();
+      return parseFloat(getComputedStyle(text).fontSize) * Math.sqrt(Math.abs(at.a * at.d - at.b * at.c));
+    }),
+  };
+}"""
+
+
+@pytest.mark.parametrize("name", ["fig3_functions", "H_nbody", "FR5_rotation", "C_inference"])
+def test_models_have_the_looks_of_the_registry_and_letters_their_size(name, shared_explorer):
+    page = shared_explorer(name, screen={"width": 360, "height": 800})
+    seen = page.evaluate(LOOKS, f"explorer-{name}")
+    assert len(seen["lines"]) == 2 <= len(seen["rows"]), "a row begins with its line"
+    for model, colour in [*seen["lines"], *seen["rows"]]:
+        assert colour == look(model)[0], model
+    assert min(seen["letters"]) >= 9, "on a phone, too"
 
 
 def test_it_plays_from_the_start_to_the_end_and_stops(open_explorer):
     given = small()
     given["choices"][1] |= {"as": "slider", "play": 1.0, "first": 5}
     given["views"] = given["views"][2:]
-    page = open_explorer("tiny", given)
+    page = open_explorer({"tiny": given})
     page.clock.install()
     page.click("[data-play]")
     page.clock.run_for(500)
@@ -381,8 +406,8 @@ BESIDE = """() => [...new Set([...document.querySelectorAll('.vn-view')].map(
   (one) => getComputedStyle(one).display))]"""
 
 
-def test_on_paper_what_is_chosen_is_told_without_controls(open_explorer):
-    page = open_explorer("tiny", small())
+def test_on_paper_what_is_chosen_is_told_without_controls(shared_explorer):
+    page = shared_explorer("tiny", small())
     shown = """() => [...document.querySelectorAll('.vn-explorer :is(input, button)')].filter(
       (one) => one.getClientRects().length).length"""
     assert page.evaluate(shown) > 0, "or this shows nothing"
@@ -396,8 +421,8 @@ NUMBERS = [0.0, 1.0, 9.94, 9.95, 10.0, 12.34, 99.6, 1234.0, 1236.5, 99999.0, 1e5
 NUMBERS += [9.99e-4, 3.14159e-5, -0.0123, -4.6e-12, 7.77e-17, 0.5, -12.0]
 
 
-def test_numbers_are_said_as_elsewhere(open_explorer):
-    page, draw = open_explorer("tiny", small()), random.Random(1)
+def test_numbers_are_said_as_elsewhere(shared_explorer):
+    page, draw = shared_explorer("tiny", small()), random.Random(1)
     numbers = NUMBERS + [draw.uniform(-1, 1) * 10 ** draw.uniform(-12, 6) for _ in range(200)]
     found = page.evaluate("all => all.map((one) => vnExplorers.short(one))", numbers)
     assert found == [statistics.raised(statistics.short(one)) for one in numbers]

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 import xarray as xr
-from explorer_cases import told
 
 from vnlib.plots import statistics
-from vnlib.plots.style import look
 
 TIMES, VALUES = [0.0, 1.0, 2.0, 3.0, 4.0], [1e-4, 1e-3, 1e-2, np.nan, 1.0]
 
@@ -67,8 +64,8 @@ def at_time(page, time: float) -> tuple[float, float]:
     return (drawn["at"][0] + left + width * time / 4, drawn["at"][1] + top + height / 2)
 
 
-def test_lines_bands_and_shades_are_where_their_numbers_are(open_explorer):
-    drawn = open_explorer("tiny", lines()).evaluate(DRAWN)
+def test_lines_bands_and_shades_are_where_their_numbers_are(shared_explorer):
+    drawn = shared_explorer("tiny", lines()).evaluate(DRAWN)
     left, top, width, height = drawn["frame"]
     there = np.isfinite(VALUES)
 
@@ -89,18 +86,18 @@ def test_lines_bands_and_shades_are_where_their_numbers_are(open_explorer):
 
 
 def test_an_axis_may_fit_what_is_drawn_or_have_powers_of_ten_below(open_explorer):
-    drawn = open_explorer("fit", lines(fit=2.0, log=False)).evaluate(DRAWN)
+    drawn = open_explorer({"fit": lines(fit=2.0, log=False)}).evaluate(DRAWN)
     assert drawn["ticks"]["y"] == ["−2", "−1", "0", "1", "2"]
     given = lines(log_x=True)
     for one in given["views"][0]["series"]:
         one["values"] = one["values"].assign_coords(time=[1.0, 3.0, 10.0, 30.0, 100.0])
     given["views"][0].pop("shade")
-    page = open_explorer("below", given)
+    page = open_explorer({"below": given})
     assert page.locator('[aria-label="x-axis tick label"]').all_text_contents() == ["10⁰10¹10²"]
 
 
-def test_the_pointer_is_told_the_values_and_leaves(open_explorer):
-    page = open_explorer("tiny", lines())
+def test_the_pointer_is_told_the_values_and_leaves(shared_explorer):
+    page = shared_explorer("tiny", lines())
     assert tip(page) == []
     page.mouse.move(*at_time(page, 2.0))
     assert tip(page) == SAID
@@ -108,8 +105,8 @@ def test_the_pointer_is_told_the_values_and_leaves(open_explorer):
     assert tip(page) == []
 
 
-def test_arrow_keys_point_and_are_told_the_values(open_explorer):
-    page = open_explorer("tiny", lines())
+def test_arrow_keys_point_and_are_told_the_values(shared_explorer):
+    page = shared_explorer("tiny", lines())
     page.focus(".vn-plot")
     for _ in range(3):
         page.keyboard.press("ArrowRight")
@@ -123,7 +120,7 @@ def test_arrow_keys_point_and_are_told_the_values(open_explorer):
 
 
 def test_a_tap_is_told_the_values_within_the_page(open_explorer):
-    page = open_explorer("tiny", lines(), viewport={"width": 390, "height": 844}, has_touch=True)
+    page = open_explorer({"tiny": lines()}, viewport={"width": 390, "height": 844}, has_touch=True)
     page.touchscreen.tap(*at_time(page, 2.0))
     assert [" ".join(tip(page)).split()] == [" ".join(SAID).split()], "in more lines"
     box = page.locator(".vn-plot [aria-label=tip]").bounding_box()
@@ -131,8 +128,8 @@ def test_a_tap_is_told_the_values_within_the_page(open_explorer):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_plot_that_is_unfolded_has_letters_of_the_size_that_is_asked_for(open_explorer):
-    page = open_explorer("tiny", lines(), viewport={"width": 390, "height": 844})
+def test_a_plot_that_is_unfolded_has_letters_of_the_size_that_is_asked_for(shared_explorer):
+    page = shared_explorer("tiny", lines(), {"width": 390, "height": 844})
     page.evaluate("document.querySelector('.vn-explorer').style.display = 'none'")
     page.evaluate("Object.values(vnExplorers.all)[0].then((one) => one.show())")
     page.evaluate("document.querySelector('.vn-explorer').style.display = ''")
@@ -152,9 +149,8 @@ def test_paths_are_followed_until_the_time_that_is_picked(open_explorer):
         "show": "paths", "title": "paths of {kind}", "high": 2.0, "box": 1.0, "unit": "[m]", "until": "step",
         "values": xr.DataArray([path, -path], {"kind": ["u", "v"]}, ("kind", "step", "body", "axis")),
     }  # fmt: skip
-    page = open_explorer(
-        "tiny", {"title": "Paths", "note": "", "choices": choices, "views": [view]}
-    )
+    given = {"title": "Paths", "note": "", "choices": choices, "views": [view]}
+    page = open_explorer({"tiny": given})
     assert page.locator(".vn-plot [aria-label=dot]").first.locator("circle").count() == 1
     page.focus(".vn-plot")
     said = []
@@ -168,28 +164,3 @@ def test_paths_are_followed_until_the_time_that_is_picked(open_explorer):
     assert page.locator(".vn-plot [aria-label=dot]").first.locator("circle").count() == 2
     labels = page.locator('.vn-plot [aria-label$="axis label"]').all_text_contents()
     assert labels == ["x [m]", "y [m]"]
-
-
-LOOKS = """async (id) => {
-  const one = await vnExplorers.all[id], lines = [...document.querySelectorAll(".vn-curve .line path")];
-  return {
-    lines: lines.map((line) => [line.ariaLabel, line.parentElement.getAttribute("stroke")])
-      .filter(([, stroke]) => stroke !== "currentColor"),
-    rows: [...document.querySelectorAll(".vn-table .vn-line path")]
-      .map((line) => [line.closest("th").textContent.trim(), line.getAttribute("stroke")]),
-    letters: [...document.querySelectorAll(".vn-curve text")].map((text) => {
-      const at = text.getScreenCTM();
-      return parseFloat(getComputedStyle(text).fontSize) * Math.sqrt(Math.abs(at.a * at.d - at.b * at.c));
-    }),
-  };
-}"""
-
-
-@pytest.mark.parametrize("name", ["fig3_functions", "H_nbody", "FR5_rotation", "C_inference"])
-def test_models_have_the_looks_of_the_registry_and_letters_their_size(name, open_explorer):
-    page = open_explorer(name, told(name), viewport={"width": 360, "height": 800})
-    seen = page.evaluate(LOOKS, f"explorer-{name}")
-    assert len(seen["lines"]) == 2 <= len(seen["rows"]), "a row begins with its line"
-    for model, colour in [*seen["lines"], *seen["rows"]]:
-        assert colour == look(model)[0], model
-    assert min(seen["letters"]) >= 9, "on a phone, too"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -12,9 +11,7 @@ import numpy as np
 import pytest
 from cut_off import cut_off
 from labels import small
-from playground_cases import PATIENCE
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace
+from page_cases import made, visits
 
 from vnlib.book import paths
 from vnlib.plots.style import COLUMN
@@ -75,43 +72,47 @@ PARTS["split"] = (
 )
 
 
+TABLES = [text for name, text in PARTS.items() if "<table" in text or name in ("table", "squeezed")]
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Path:
-    """A page of all parts, with the book's theme, styles and formulas."""
+    """A page of all parts, with the book's theme, styles and formulas, and one of tables alone, which is
+    there sooner.
+    """
     folder = tmp_path_factory.mktemp("narrow")
-    source, static = folder / "source", paths.BOOK / "_static"
-    source.mkdir()
-    plt.imsave(source / "wide.png", np.zeros((20, 2000)))
-    parts = "\n\n".join(PARTS.values())
-    (source / "index.md").write_text(f"# Page\n\n{parts}\n", encoding="utf-8")
+    (folder / "source").mkdir()
+    plt.imsave(folder / "source" / "wide.png", np.zeros((20, 2000)))
+    pages = {"index": PARTS.values(), "tables": TABLES}
     settings = {
         "html_theme": "sphinx_book_theme",
         "extensions": ["myst_parser", "sphinx_design", "sphinx.ext.mathjax"],
         "myst_enable_extensions": ["dollarmath", "colon_fence", "fieldlist"],
-        "html_static_path": [str(static)],
+        "html_static_path": [str(paths.BOOK / "_static")],
         "html_css_files": ["custom.css"],
         "html_js_files": ["reading.js", "accessible.js"],
         "mathjax_path": "mathjax/tex-svg-full.js",
         "toc_object_entries": False,
     }
-    with docutils_namespace(), open(os.devnull, "w", encoding="utf-8") as nowhere:
-        Sphinx(
-            srcdir=source, confdir=None, outdir=folder / "out", doctreedir=folder / "trees",
-            buildername="html", confoverrides=settings, status=nowhere, warning=nowhere,
-        ).build()  # fmt: skip
-    return folder / "out"
+    texts = {name: "\n\n".join(["# Page", *parts]) for name, parts in pages.items()}
+    return made(folder, texts, strict=False, **settings)
 
 
-@pytest.fixture
-def page(browser) -> Iterator:
-    one = browser.new_page(viewport={"width": 390, "height": 844})
-    one.set_default_timeout(PATIENCE)
-    yield one
-    one.close()
+@pytest.fixture(scope="module")
+def open_page(browser, built, tmp_path_factory) -> Iterator[Callable]:
+    """Opens the page, or that of tables, or another file, at a width."""
+    here = tmp_path_factory.getbasetemp()
+    with visits(browser, here, one=True, forgiven="invalid theme mode") as open_:
+
+        def opened(name: str | Path, width: int = 390, height: int = 844):
+            screen = {"viewport": {"width": width, "height": height}}
+            return open_(built / f"{name}.html" if isinstance(name, str) else name, **screen)
+
+        yield opened
 
 
-def test_nothing_is_cut_off_and_what_scrolls_is_reached_by_keys(built, page):
-    page.goto((built / "index.html").as_uri())
+def test_nothing_is_cut_off_and_what_scrolls_is_reached_by_keys(open_page):
+    page = open_page("index")
     for width in (1440, 390):
         assert cut_off(page, width) == [], width
     page.evaluate("dispatchEvent(new Event('resize'))")
@@ -124,8 +125,8 @@ def test_nothing_is_cut_off_and_what_scrolls_is_reached_by_keys(built, page):
     assert there > 390, "the formula is whole, if one scrolls"
 
 
-def test_contents_go_away_when_a_place_is_chosen(built, page):
-    page.goto((built / "index.html").as_uri())
+def test_contents_go_away_when_a_place_is_chosen(open_page):
+    page = open_page("index")
     contents = page.locator("#pst-secondary-sidebar-modal")  # the theme opens it and fills it
     contents.evaluate(
         "(one) => { one.innerHTML = '<a href=\"#there\">There</a>'; one.showModal(); }"
@@ -139,8 +140,8 @@ WIDER = """() => [...document.querySelectorAll(".vn-table > table[id]")].filter(
   one.getBoundingClientRect().width > one.parentElement.clientWidth + 1).map((one) => one.id)"""
 
 
-def test_no_table_is_wider_than_its_column(built, page):
-    page.goto((built / "index.html").as_uri())
+def test_no_table_is_wider_than_its_column(open_page):
+    page = open_page("tables")
     assert page.evaluate(WIDER) == []
     heads = "[...document.querySelectorAll('#wide td')].map((one) => one.dataset.head)"
     assert page.evaluate(heads) == 2 * [f"signals, error {number}" for number in range(9)]
@@ -162,8 +163,8 @@ WITHIN = """(one) => [...one.querySelectorAll("tbody tr")].some((row) => {
 })"""
 
 
-def test_a_long_table_says_that_it_goes_on_and_can_be_shown_whole(built, page):
-    page.goto((built / "index.html").as_uri())
+def test_a_long_table_says_that_it_goes_on_and_can_be_shown_whole(open_page):
+    page = open_page("tables")
     box, press = page.locator("#long"), page.get_by_role("button", name="rows: L")
     assert press.text_content() == "Show all 60 rows" and "vn-below" in box.get_attribute("class")
     assert page.get_by_role("button", name="Show all 1 rows: T", exact=True).count() == 0, (
@@ -199,23 +200,21 @@ HIDDEN = """() => {
 }"""
 
 
-def test_no_table_hides_a_single_row(built, page):
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto((built / "index.html").as_uri())
+def test_no_table_hides_a_single_row(open_page):
+    page = open_page("tables", 1280, 900)
     hidden = page.evaluate(HIDDEN)
     assert hidden[0] > 40 and hidden[-1] == 0
     assert 2 in hidden and 1 not in hidden
 
 
-def test_a_stacked_row_says_what_its_names_are(built, page):
-    page.goto((built / "index.html").as_uri())
+def test_a_stacked_row_says_what_its_names_are(open_page):
+    page = open_page("tables")
     names = "[...document.querySelectorAll('#wide tbody th')].map((one) => one.dataset.head)"
     assert page.evaluate(names) == ["model", "set", "set"]
 
 
-def test_sentences_begin_at_the_left_and_numbers_end_at_the_right(built, page):
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto((built / "index.html").as_uri())
+def test_sentences_begin_at_the_left_and_numbers_end_at_the_right(open_page):
+    page = open_page("tables", 1280, 900)
     sides = (
         "[...document.querySelectorAll('#words td')].map((one) => getComputedStyle(one).textAlign)"
     )
@@ -236,10 +235,9 @@ SPLIT = """() => {
 }"""
 
 
-def test_a_table_that_is_wider_than_its_column_is_shown_in_parts(built, page):
+def test_a_table_that_is_wider_than_its_column_is_shown_in_parts(open_page):
     """Where the column is no phone's, rows can still be compared: each part names them, and none moves sideways."""
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto((built / "index.html").as_uri())
+    page = open_page("tables", 1280, 900)
     page.locator(".vn-table:not(.vn-moves) > #split.vn-tight:not(.vn-stacked) + table").wait_for()
     found = page.evaluate(SPLIT)
     assert found["kept"] and page.evaluate(WIDER) == []
@@ -262,9 +260,8 @@ def test_a_table_that_is_wider_than_its_column_is_shown_in_parts(built, page):
     assert page.locator("#split td[hidden]").count() == 0
 
 
-def test_heads_are_parted_where_one_is_wider_than_the_column(built, page):
-    page.set_viewport_size({"width": 768, "height": 900})
-    page.goto((built / "index.html").as_uri())
+def test_heads_are_parted_where_one_is_wider_than_the_column(open_page):
+    page = open_page("tables", 768, 900)
     page.add_style_tag(content=".vn-table:has(#wide) td { min-width: 8rem; }")
     page.evaluate("dispatchEvent(new Event('resize'))")
     page.locator("#wide.vn-tight + table").first.wait_for()
@@ -273,10 +270,9 @@ def test_heads_are_parted_where_one_is_wider_than_the_column(built, page):
     assert sum(page.evaluate(heads)) == 9, "all of them below heads of what they are"
 
 
-def test_on_paper_nothing_is_in_a_box_that_scrolls(built, page):
+def test_on_paper_nothing_is_in_a_box_that_scrolls(open_page):
     """What does not fit would not be printed."""
-    page.set_viewport_size({"width": 680, "height": 900})
-    page.goto((built / "index.html").as_uri())
+    page = open_page("index", 680, 900)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     kept = """() => [...document.querySelectorAll(".bd-content *")].filter((one) =>
@@ -288,9 +284,8 @@ def test_on_paper_nothing_is_in_a_box_that_scrolls(built, page):
     assert page.evaluate(kept), "or this shows nothing"
 
 
-def test_on_paper_tables_are_small_and_no_wider_than_it(built, page):
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.goto((built / "index.html").as_uri())
+def test_on_paper_tables_are_small_and_no_wider_than_it(open_page):
+    page = open_page("tables", 1280, 900)
     size = "() => parseFloat(getComputedStyle(document.querySelector('#wide td')).fontSize)"
     before = page.evaluate(size)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -303,24 +298,23 @@ def test_on_paper_tables_are_small_and_no_wider_than_it(built, page):
     assert page.evaluate(size) == before
 
 
-@pytest.mark.parametrize("width", [1280, 1440, 1920])
-def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(width, built, page):
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto((built / "index.html").as_uri())
-    assert page.locator("figure img").bounding_box()["width"] >= COLUMN
+def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(open_page):
+    page = open_page("index")
+    for width in (1280, 1440, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.locator("figure img").bounding_box()["width"] >= COLUMN, width
 
 
-def test_without_our_styles_it_would_be(built, page, tmp_path):
-    shutil.copytree(built / "_static", tmp_path / "_static")
+def test_without_our_styles_it_would_be(built, open_page, tmp_path):
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     (tmp_path / "_static" / "custom.css").write_text("")
-    shutil.copy(built / "index.html", tmp_path)
-    page.goto((tmp_path / "index.html").as_uri())
+    page = open_page(tmp_path / "index.html")
     found = "\n".join(cut_off(page))
     for part in ("the page is", "mjx-container by", "code by", "table by"):
         assert part in found, part
 
 
-def test_small_labels_are_found(built, page, tmp_path):
+def test_small_labels_are_found(built, open_page, tmp_path):
     """As a check of all pages does."""
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     with plt.rc_context({"svg.fonttype": "path", "xtick.labelsize": 8, "ytick.labelsize": 8}):
@@ -329,9 +323,8 @@ def test_small_labels_are_found(built, page, tmp_path):
     plt.close(figure)
     file = tmp_path / "index.html"
     file.write_text(file.read_text().replace("wide.png", "wide.svg"))
-    page.goto(file.as_uri())
+    page = open_page(file)
     page.add_style_tag(content="figure img { width: 720px !important; }")
     (line,) = small(page)
     assert line.startswith("wide.svg: '") and line.endswith(", 4.0 px")
-    page.goto((built / "index.html").as_uri())
-    assert small(page) == []
+    assert small(open_page("index")) == []

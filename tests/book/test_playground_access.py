@@ -8,7 +8,8 @@ from playground_cases import pick, read
 
 
 def test_nothing_moves_by_itself_where_less_motion_is_wished_for(open_page):
-    page = open_page(reduced_motion="reduce")
+    page = open_page(watched="// nothing ends it", reduced_motion="reduce")
+    assert read(page)["settled"]
     page.clock.install()
     button = page.locator("#vn-watch")
     assert button.inner_text() == "One step of the settle"
@@ -58,8 +59,7 @@ def test_the_keyboard_is_enough(open_page):
     assert np.unravel_index(drawn.argmax(), drawn.shape) == (13, 15) and drawn.max() == 1
 
 
-def test_all_that_can_be_used_is_reached_by_tab_named_and_seen_in_focus(open_page):
-    page = open_page()
+def test_all_that_can_be_used_is_reached_by_tab_named_and_seen_in_focus(page):
     wanted = page.locator(
         "#vn-playground :is(button:not(:disabled), input[type=checkbox], input[type=range]:not([hidden] *), "
         "canvas[tabindex], summary, a[href]:not(details a))"
@@ -95,8 +95,7 @@ def test_all_that_can_be_used_is_reached_by_tab_named_and_seen_in_focus(open_pag
 
 
 @pytest.mark.parametrize("digit", [None, 8], ids=["paper", "ink"])
-def test_the_place_of_the_keyboard_is_seen_on_any_ground(digit, open_page):
-    page = open_page()
+def test_the_place_of_the_keyboard_is_seen_on_any_ground(digit, page):
     page.click("#vn-clear") if digit is None else pick(page, "replace", digit)
     read(page)
     across = (
@@ -114,8 +113,10 @@ def test_the_place_of_the_keyboard_is_seen_on_any_ground(digit, open_page):
     assert light[7:9].any() and light[11:13].any(), "with light ones beside it"
 
 
-def test_what_happened_is_said(open_page):
+def test_what_happened_is_said_and_nothing_before(open_page):
     page = open_page()
+    page.wait_for_timeout(1000)
+    assert page.inner_text("#vn-said") == ""
     pick(page, "replace", 1)
     page.wait_for_function(
         "document.querySelector('#vn-said').textContent.includes('atoms are active')"
@@ -131,8 +132,7 @@ def test_what_happened_is_said(open_page):
     )
 
 
-def test_an_atom_keeps_the_focus_when_it_is_pressed(open_page):
-    page = open_page()
+def test_an_atom_keeps_the_focus_when_it_is_pressed(page):
     pick(page, "replace", 7)
     read(page)
     page.focus("#vn-atoms button >> nth=1")
@@ -143,14 +143,7 @@ def test_an_atom_keeps_the_focus_when_it_is_pressed(open_page):
         assert page.evaluate("document.activeElement.dataset.atom") == atom
 
 
-def test_nothing_is_said_before_something_happens(open_page):
-    page = open_page()
-    page.wait_for_timeout(1000)
-    assert page.inner_text("#vn-said") == ""
-
-
-def test_every_picture_and_control_has_a_name_of_its_own(open_page):
-    page = open_page()
+def test_every_picture_and_control_has_a_name_of_its_own(page):
     named = page.eval_on_selector_all(
         "#vn-playground button", "all => all.map(b => b.ariaLabel || b.textContent)"
     )
@@ -165,6 +158,6 @@ def test_every_picture_and_control_has_a_name_of_its_own(open_page):
 
 
 @pytest.mark.parametrize("width", [320, 400, 1200])
-def test_no_width_needs_scrolling_sideways(width, open_page):
-    page = open_page(viewport={"width": width, "height": 900})
+def test_no_width_needs_scrolling_sideways(width, page):
+    page.set_viewport_size({"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -49,8 +49,8 @@ def errors(page, x: np.ndarray, drawn: np.ndarray, mask: np.ndarray) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_page_settles_as_vnlib_does(name, open_page, shipped, others):
-    (picks, options), page = CASES[name], open_page()
+def test_the_page_settles_as_vnlib_does(name, page, shipped, others):
+    picks, options = CASES[name]
     x = torch.zeros(784, dtype=torch.float64)
     for mode, digit in picks:
         pick(page, mode, digit)
@@ -108,8 +108,7 @@ def test_a_server_may_serve_it(open_page, server):
     )
 
 
-def test_the_slider_of_sweeps_shows_the_settle_on_its_way(open_page, shipped):
-    page = open_page()
+def test_the_slider_of_sweeps_shows_the_settle_on_its_way(page, shipped):
     pick(page, "replace", 6)
     energies = []
     for position, sweeps in ((0, 0), (1, 1), (5, 5), (12, 20)):
@@ -126,20 +125,7 @@ def test_the_slider_of_sweeps_shows_the_settle_on_its_way(open_page, shipped):
     assert energies == sorted(energies, reverse=True) and min(out["code"]) >= 0
 
 
-def test_watching_goes_from_nothing_to_the_settled_code(open_page):
-    page = open_page()
-    page.clock.install()
-    button = page.locator("#vn-watch")
-    button.click()
-    assert read(page)["sweeps"] == 0 and button.inner_text() == "Stop"
-    page.clock.run_for(1100)
-    assert 0 < read(page)["sweeps"] < 10
-    page.clock.run_for(10_000)
-    assert read(page)["settled"] and button.inner_text() == "Watch it settle"
-
-
-def test_the_pointer_draws_erases_and_covers(open_page, shipped):
-    page = open_page()
+def test_the_pointer_draws_erases_and_covers(page, shipped):
     page.click("#vn-clear")
     box = page.locator("#vn-x").bounding_box()
 
@@ -174,8 +160,7 @@ def test_the_pointer_draws_erases_and_covers(open_page, shipped):
     )
 
 
-def test_ink_is_blue_and_less_than_paper_orange(open_page):
-    page = open_page()
+def test_ink_is_blue_and_less_than_paper_orange(page):
     pick(page, "replace", 1)
     pick(page, "subtract", 0)
     out = read(page)
@@ -196,8 +181,8 @@ def energy_of(x: torch.Tensor, V: torch.Tensor, code: torch.Tensor, sparsity: fl
 
 
 @pytest.mark.parametrize(("mode", "factor"), [("removed", 0), ("doubled", 2)])
-def test_an_atom_is_removed_or_doubled_and_restored(mode, factor, open_page, shipped):
-    page, (network, x, _) = open_page(), shipped
+def test_an_atom_is_removed_or_doubled_and_restored(mode, factor, page, shipped):
+    network, x, _ = shipped
     pick(page, "replace", 4)
     before = read(page)
     k = int(np.argmax(before["code"]))
@@ -218,8 +203,8 @@ def test_an_atom_is_removed_or_doubled_and_restored(mode, factor, open_page, shi
     assert "change" not in page.inner_text("#vn-energy")
 
 
-def test_the_others_settle_again_without_the_removed_ones(open_page, shipped):
-    page, (network, x, _) = open_page(), shipped
+def test_the_others_settle_again_without_the_removed_ones(page, shipped):
+    network, x, _ = shipped
     pick(page, "replace", 4)
     gone = np.argsort(read(page)["code"])[::-1][:2]
     for k in gone:
@@ -238,8 +223,7 @@ def test_the_others_settle_again_without_the_removed_ones(open_page, shipped):
     assert np.array(read(page)["code"])[gone].all() and page.is_disabled("#vn-restore")
 
 
-def test_what_is_left_over_is_shown(open_page):
-    page = open_page()
+def test_what_is_left_over_is_shown(page):
     pick(page, "replace", 1)
     page.click("#vn-left")
     page.check("#vn-residual")
@@ -254,8 +238,7 @@ def test_what_is_left_over_is_shown(open_page):
 # --- Links, and what other pages call -------------------------------------------------------------
 
 
-def test_a_link_restores_what_it_was_made_of(open_page):
-    page = open_page()
+def test_a_link_restores_what_it_was_made_of(page, open_page):
     pick(page, "replace", 4)
     pick(page, "subtract", 1)
     page.click("#vn-left")
@@ -271,24 +254,6 @@ def test_a_link_restores_what_it_was_made_of(open_page):
     assert read(again) == read(page)
 
 
-def test_a_drawing_is_restored_to_a_step_of_ink(open_page):
-    page = open_page()
-    page.focus("#vn-x")
-    page.keyboard.press("Space")
-    page.click("#vn-share")
-    back = read(open_page(fragment=page.evaluate("location.hash")))
-    np.testing.assert_allclose(back["x"], read(page)["x"], atol=0.5 / 255)
-
-
-@pytest.mark.parametrize("fragment", ["#vn=1&digits=99", "#vn=1&digits=4&more=<b>", "#vn=2"])
-def test_a_damaged_link_is_refused_and_said(fragment, open_page, shipped):
-    page = open_page(fragment=fragment)
-    np.testing.assert_array_equal(read(page)["x"], shipped[1][8])
-    assert (
-        page.inner_text("#vn-shared") == "This link holds no state of this page, or a damaged one."
-    )
-
-
 # The address changes before its event is told: wait for the event, after the page's own listener.
 FOLLOWED = """() => {
   window.followed = new Promise((told) => {
@@ -297,8 +262,37 @@ FOLLOWED = """() => {
 }"""
 
 
-def test_challenges_lead_where_they_say(open_page, shipped):
-    page, (_, x, _) = open_page(), shipped
+def follow(page, fragment: str) -> None:
+    page.evaluate(FOLLOWED)
+    page.evaluate("to => { location.hash = to; }", fragment)
+    page.evaluate("window.followed")
+
+
+def test_a_drawing_is_restored_to_a_step_of_ink(page):
+    page.focus("#vn-x")
+    page.keyboard.press("Space")
+    page.click("#vn-share")
+    drawn, fragment = read(page)["x"], page.evaluate("location.hash")
+    follow(page, "#vn=1&digits=3")
+    follow(page, fragment)
+    np.testing.assert_allclose(read(page)["x"], drawn, atol=0.5 / 255)
+
+
+DAMAGED = ["#vn=1&digits=99", "#vn=1&digits=4&more=<b>", "#vn=2"]
+REFUSED = "This link holds no state of this page, or a damaged one."
+
+
+def test_a_damaged_link_is_refused_and_said(page, shipped):
+    for fragment in DAMAGED:
+        follow(page, "#vn=1&digits=3")
+        assert not page.inner_text("#vn-shared")
+        follow(page, fragment)
+        np.testing.assert_array_equal(read(page)["x"], shipped[1][3])
+        assert page.inner_text("#vn-shared") == REFUSED
+
+
+def test_challenges_lead_where_they_say(page, shipped):
+    x = shipped[1]
     links = page.locator(".vn-challenges a")
     pictures = [x[8], x[1] - x[8], x[4] + x[1], x[4]]
     assert links.count() == len(pictures)
@@ -314,8 +308,7 @@ def test_challenges_lead_where_they_say(open_page, shipped):
         assert page.is_visible("#vn-failed") is (at == 1)
 
 
-def test_another_page_shows_a_digit_as_a_sum(open_page, shipped):
-    page = open_page()
+def test_another_page_shows_a_digit_as_a_sum(page, shipped):
     count, text, names = page.evaluate(
         """() => {
           const box = document.createElement("p"), count = vnPictures.sum(box, 2, 3);
@@ -343,12 +336,23 @@ ENDED = """
 """
 
 
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_the_first_settle_plays_by_itself_once_unless_less_motion_is_wished_for(motion, open_page):
-    page = open_page(watched=NOTED, reduced_motion=motion)
+WATCHED = """() => {
+  const button = document.querySelector("#vn-watch");
+  button.click();
+  return [vnPlayground.read().sweeps, button.textContent];
+}"""
+UNDER_WAY = "/^[1-9]/.test(document.querySelector('#vn-done').textContent)"
+
+
+def test_the_first_settle_plays_by_itself_once_and_again_when_it_is_asked_for(open_page):
+    page = open_page(watched=NOTED)
     page.wait_for_function(ENDED)
     sweeps = [int(text.split(",")[0]) for text in page.evaluate("noted")]
-    assert (len(set(sweeps)) > 10) is (motion == "no-preference") and sweeps == sorted(sweeps)
+    assert len(set(sweeps)) > 10 and sweeps == sorted(sweeps)
+    assert page.inner_text("#vn-watch") == "Watch it settle"
+    assert page.evaluate(WATCHED) == [0, "Stop"]
+    page.wait_for_function(UNDER_WAY)
+    assert read(page)["sweeps"] < 10 and page.inner_text("#vn-watch") == "Stop"
 
 
 PRESSED = """
@@ -360,8 +364,10 @@ PRESSED = """
 """
 
 
-def test_the_button_ends_the_first_settle_where_it_is(open_page):
-    page = open_page(watched=PRESSED)
+def test_the_button_ends_the_first_settle_where_it_is_by_a_damaged_link_too(open_page, shipped):
+    page = open_page(watched=PRESSED, fragment=DAMAGED[0])
+    assert page.inner_text("#vn-shared") == REFUSED
+    np.testing.assert_array_equal(read(page)["x"], shipped[1][8])
     assert page.evaluate("pressed") == "Stop"
     assert page.inner_text("#vn-watch") == "Watch it settle" and not read(page)["settled"]
 

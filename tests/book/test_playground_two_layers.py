@@ -22,8 +22,7 @@ def error(x: np.ndarray, drawn: np.ndarray, seen: np.ndarray) -> str:
     return f"{100 * share:.1f}\u00a0%"
 
 
-def test_two_layers_settle_and_are_restored_by_a_link(open_page, made, shipped):
-    page = open_page()
+def test_two_layers_settle_and_are_restored_by_a_link(page, made, shipped):
     page.focus("input[name=vn-layers][value='1']")
     page.keyboard.press("ArrowRight")
     assert page.is_visible("#vn-top") and not page.is_visible("#vn-dct")
@@ -84,8 +83,8 @@ def test_two_layers_settle_and_are_restored_by_a_link(open_page, made, shipped):
     assert read(page)["sweeps"] == 10 and not read(page)["settled"]
 
 
-def test_a_link_restores_sweeps_what_is_left_over_and_what_a_press_does(open_page):
-    page = open_page(fragment="#vn=1&digits=8&layers=2")
+def test_a_link_restores_sweeps_what_is_left_over_and_what_a_press_does(page, open_page):
+    page.check("input[name=vn-layers][value='2']")
     slide(page, "feedback", 6)
     slide(page, "sweeps", 16)
     page.check("#vn-residual")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from page_cases import visits
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
@@ -163,22 +165,23 @@ TABLE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>T</title>
 <script>SCRIPT</script></html>"""
 
 
-@pytest.fixture
-def page(browser, tmp_path):
+@pytest.fixture(scope="module")
+def open_page(browser, tmp_path_factory) -> Iterator[Callable]:
+    """Opens the page with what else shall stand in it."""
     script = (paths.BOOK / "_static" / "reading.js").read_text(encoding="utf-8")
-    file = tmp_path / "page.html"
-    file.write_text(TABLE.replace("SCRIPT", script), encoding="utf-8")
-    one = browser.new_page()
-    wrong: list[str] = []
-    one.on("pageerror", lambda error: wrong.append(str(error)))
-    yield one, file.as_uri()
-    one.close()
-    assert not wrong
+    folder = tmp_path_factory.mktemp("reading")
+    with visits(browser, folder, one=True) as open_:
+
+        def opened(more: str = "", fragment: str = ""):
+            html = TABLE.replace("<script>", f"{more}<script>").replace("SCRIPT", script)
+            (folder / "page.html").write_text(html, encoding="utf-8")
+            return open_(folder / "page.html", fragment)
+
+        yield opened
 
 
-def test_a_click_sorts_by_the_numbers_of_a_column(page):
-    one, url = page
-    one.goto(url)
+def test_a_click_sorts_by_the_numbers_of_a_column(open_page):
+    one = open_page()
 
     def first() -> list[str]:
         return one.locator("table").first.locator("tbody th").all_text_contents()
@@ -194,10 +197,9 @@ def test_a_click_sorts_by_the_numbers_of_a_column(page):
     assert one.locator("#joined button").count() == 0, "rows that share a cell stay together"
 
 
-def test_a_stacked_table_is_ordered_by_a_list(page):
+def test_a_stacked_table_is_ordered_by_a_list(open_page):
     """Its heads, which are sorted by, are not shown."""
-    one, url = page
-    one.goto(url)
+    one = open_page()
     choice = one.get_by_label("Order")
     assert choice.locator("option").all_text_contents() == [
         "as given",
@@ -216,17 +218,15 @@ def test_a_stacked_table_is_ordered_by_a_list(page):
     assert first() == ["a", "b", "c", "d"] and one.locator("th[aria-sort]").count() == 0
 
 
-def test_a_link_opens_what_is_folded(page):
-    one, url = page
-    one.goto(url)
+def test_a_link_opens_what_is_folded(open_page):
+    one = open_page()
     assert not one.locator("#deep").is_visible()
-    one.goto(f"{url}#deep")
+    one.goto(f"{one.url}#deep")
     assert one.locator("#deep").is_visible()
 
 
-def test_on_paper_folds_are_open_and_the_ground_is_white(page):
-    one, url = page
-    one.goto(url)
+def test_on_paper_folds_are_open_and_the_ground_is_white(open_page):
+    one = open_page()
     one.evaluate("document.documentElement.dataset.theme = 'dark'")
     for event, shown, theme in (("beforeprint", True, "light"), ("afterprint", False, "dark")):
         one.evaluate(f"dispatchEvent(new Event('{event}'))")
@@ -234,8 +234,7 @@ def test_on_paper_folds_are_open_and_the_ground_is_white(page):
         assert one.evaluate("document.documentElement.dataset.theme") == theme
 
 
-def test_a_long_name_in_a_table_breaks_between_its_words(page):
-    one, url = page
+def test_a_long_name_in_a_table_breaks_between_its_words(open_page):
     cells = {
         "MiniBatchDictionaryLearning": "Mini|Batch|Dictionary|Learning",
         "<code>results/cluster</code>, others": "<code>results/|cluster</code>, others",
@@ -247,9 +246,7 @@ def test_a_long_name_in_a_table_breaks_between_its_words(page):
     }
     rows = "".join(f"<tr><td>{cell}</td></tr>" for cell in cells)
     table = f'<div class="bd-content"><table><thead><tr><th>a</th></tr></thead><tbody>{rows}</tbody></table></div>'
-    file = Path(url.removeprefix("file://"))
-    file.write_text(file.read_text(encoding="utf-8").replace("<script>", f"{table}<script>"))
-    one.goto(url)
+    one = open_page(table)
     found = one.evaluate(
         "[...document.querySelectorAll('.bd-content td')].map((td) => td.innerHTML.replaceAll('<wbr>', '|'))"
     )

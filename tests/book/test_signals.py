@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,13 +50,13 @@ def open_page(browser, file) -> Iterator[Callable]:
     """Opens it from the disk."""
     view = {"viewport": {"width": 900, "height": 1000}}
     ready = "Promise.all(Object.values(vnSignals.all)).then(() => null)"
-    with visits(browser, file.parents[1], ready=ready, **view) as open_:
+    with visits(browser, file.parents[1], ready=ready, one=True, **view) as open_:
         yield lambda **how: open_(file, **how)
 
 
 @pytest.fixture(scope="module")
 def shared(open_page):
-    """A page for tests that only compute."""
+    """The page for tests that only compute, whatever else was done there."""
     return open_page()
 
 
@@ -69,13 +70,13 @@ READ = """async ([signal, ends, picked]) => {
   for (const box of document.querySelectorAll(".vn-models input")) box.checked = picked.includes(box.value);
   Object.assign(one.state, { signal, ends: ends.map((end) => Math.round(128 * end)) });
   const { found, zero, x } = one.read();
-  return { zero, x: [...x], found: found.map(({ key, error, chosen, drawn }) => ({ key, error, chosen, drawn: [...drawn] })) };
+  return JSON.stringify({ zero, x: [...x], found: found.map(({ key, error, chosen, drawn }) => ({ key, error, chosen: chosen ?? null, drawn: [...drawn] })) });
 }"""
 
 
 def filled(page, signal: int, ends: tuple[float, float], *models: str) -> SimpleNamespace:
     """What the page makes of a signal and an interval."""
-    told = page.evaluate(READ, [signal, list(ends), list(models)])
+    told = json.loads(page.evaluate(READ, [signal, list(ends), list(models)]))  # fast as a text
     found = {one["key"]: SimpleNamespace(**one) for one in told["found"]}
     return SimpleNamespace(zero=told["zero"], x=np.array(told["x"]), **found)
 

@@ -13,9 +13,10 @@ from playground_cases import DATA, settled
 from vnlib.book import paths
 
 
-@pytest.fixture
-def story(browser, tmp_path):
+@pytest.fixture(scope="module")
+def story(browser, tmp_path_factory):
     """The page with its live picture and nothing around it."""
+    tmp_path = tmp_path_factory.mktemp("story")
     shutil.copytree(DATA, tmp_path / "_static" / "playground")
     source = (paths.BOOK / "intro.md").read_text(encoding="utf-8")
     html = re.search(r"```\{raw\} html\n(.*?)\n```", source, re.DOTALL)[1]

@@ -191,9 +191,9 @@ DRAWN = """pairs => pairs.filter(([plain, marked, display]) => {
 })"""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def open_page(browser, built) -> Iterator[Callable]:
-    with visits(browser, built, ready=TYPESET) as open_:
+    with visits(browser, built, one=True, ready=TYPESET) as open_:
         yield lambda **how: open_(built / "book/chapters/E_theory.html", **how)
 
 

@@ -136,10 +136,10 @@ def test_first_paragraphs_are_plain():
 # --- In the browser -------------------------------------------------------------------------------
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def open_page(browser, built) -> Iterator[Callable]:
     """Opens a page; the picture of its figure is missing."""
-    with visits(browser, built, forgiven="ERR_FILE_NOT_FOUND") as open_:
+    with visits(browser, built, one=True, forgiven="ERR_FILE_NOT_FOUND") as open_:
         yield lambda name="book/chapters/one", **how: open_(built / f"{name}.html", **how)
 
 

@@ -53,10 +53,10 @@ def folder(tmp_path_factory) -> Path:
     return one
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def open_page(browser, folder) -> Iterator[Callable]:
     """Opens the page; any error, such as what the policy forbids, fails the test."""
-    with visits(browser, folder, forgiven="ERR_FILE_NOT_FOUND") as open_:
+    with visits(browser, folder, one=True, forgiven="ERR_FILE_NOT_FOUND") as open_:
         yield lambda **how: open_(folder / "page.html", **how)
 
 
