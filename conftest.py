@@ -35,6 +35,7 @@ from vnlib.book import ledger, paths
 # be there.
 os.environ.setdefault("VNBOOK_OFFLINE", "1")
 torch.set_num_threads(1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of the processes that tests start
 # The same examples every time, and no verdict by the clock of a busy machine.
 hypothesis.settings.register_profile(
     "book", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import forked_kernels
 import nbformat
 import numpy as np
 import psutil
@@ -167,5 +168,5 @@ print(faults())
 chapter.keep_memory()
 print(min(faults() for _ in range(3)))  # the kernel may take a page back meanwhile
 """
-    given, kept = map(int, subprocess.check_output([sys.executable, "-c", code]).split())
+    given, kept = map(int, forked_kernels.python(code).stdout.split())
     assert kept < given / 5

@@ -115,7 +115,8 @@ def test_ledger_prints_and_writes_every_claim(vnbook, results):
 
 def test_run_keeps_results_and_notebook_and_says_where(vnbook, project, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    said = vnbook("run", "tiny", "-p", "profile", "fast", "-p", "width", "3e0", "--quiet")
+    options = ("--jobs", 1, "--quiet")
+    said = vnbook("run", "tiny", "-p", "profile", "fast", "-p", "width", "3e0", *options)
     assert said.code == 0, said.err
     result = project / "results" / "fast" / "tiny--width=3.0.nc"
     assert store.read(result)["y"].values.tolist() == [0, 3, 6]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import forked_kernels
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
@@ -18,7 +17,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from book.site import in_place
-from vnlib.book import paths
 
 CELLS = (
     "number = 1  # a comment",
@@ -44,12 +42,7 @@ def run(folder: Path, cells: tuple[str, ...], how: str) -> tuple[int, nbformat.N
     metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     code = [nbformat.v4.new_code_cell(source, id=f"c{i}") for i, source in enumerate(cells)]
     nbformat.write(nbformat.v4.new_notebook(cells=code, metadata=metadata), folder / "source.ipynb")
-    command = [
-        sys.executable,
-        "-c",
-        f"import sys; sys.path.insert(0, {str(paths.SOURCE)!r})\n{RUN}",
-    ]
-    done = subprocess.run([*command, how], cwd=folder, capture_output=True)
+    done = forked_kernels.python(RUN, how, cwd=folder)
     return done.returncode, nbformat.read(folder / f"{how}.ipynb", as_version=4)
 
 

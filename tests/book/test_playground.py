@@ -183,6 +183,15 @@ def shipped() -> tuple[VectorNetwork, torch.Tensor]:
     return playground.read(SHIPPED)[:2]
 
 
+@pytest.fixture(scope="module")
+def pairs(shipped) -> tuple[torch.Tensor, torch.Tensor]:
+    """All sums of two pictures, and the network's codes of them, which two tests read."""
+    network, x = shipped
+    first, second = np.triu_indices(len(x), 1)
+    sums = x[first] + x[second]
+    return sums, network.settle(sums).codes[0]
+
+
 def explained(x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     """Per picture, one minus the residual's sum of squares over the picture's."""
     return 1 - (x - drawn).square().sum(1) / x.square().sum(1)
@@ -197,7 +206,7 @@ def on_the_page(text: str) -> bool:
     return text in " ".join(PAGE.split())
 
 
-def test_the_page_says_what_digits_and_sums_take(shipped):
+def test_the_page_says_what_digits_and_sums_take(shipped, pairs):
     network, x = shipped
     alone = network.settle(x)
     active = (alone.codes[0] != 0).sum(1)
@@ -205,9 +214,8 @@ def test_the_page_says_what_digits_and_sums_take(shipped):
     assert on_the_page(
         f"take {span(active)} of the 256 atoms, which explain {span(share, percent=True)}"
     )
-    first, second = np.triu_indices(len(x), 1)
-    pairs = (network.settle(x[first] + x[second]).codes[0] != 0).sum(1)
-    assert on_the_page(f"One list of atoms composes both: {span(pairs)} for a pair")
+    both = (pairs[1] != 0).sum(1)
+    assert on_the_page(f"One list of atoms composes both: {span(both)} for a pair")
 
 
 def test_the_page_says_what_negative_coefficients_are_for(shipped):
@@ -225,26 +233,24 @@ def test_the_page_says_what_negative_coefficients_are_for(shipped):
     )
 
 
-def test_the_page_says_how_far_each_model_errs_at_equal_length(shipped):
+def test_the_page_says_how_far_each_model_errs_at_equal_length(shipped, pairs):
     network, x = shipped
     others, names = opponents.read(SHIPPED), ("autoencoder", "pca", "dct")
 
-    def medians(x: torch.Tensor) -> tuple[torch.Tensor, list[str]]:
-        code = network.settle(x).codes[0]
+    def medians(x: torch.Tensor, code: torch.Tensor) -> tuple[torch.Tensor, list[str]]:
         own = 1 - explained(x, code @ network.V[0].T)
         drawn = others.draw(x, (code != 0).sum(1))
         all_ = [own, *(1 - explained(x, drawn[name]) for name in names)]
         return own, [f"{100 * np.median(one.numpy()):.0f} %" for one in all_]
 
-    own, (median, *rest) = medians(x)
+    own, (median, *rest) = medians(x, network.settle(x).codes[0])
     assert on_the_page(f"the network's error is {span(own, percent=True)}, median {median}")
     assert on_the_page(
         "the autoencoder's median is {}, that of PCA {}, of the DCT {}".format(*rest)
     )
-    first, second = np.triu_indices(len(x), 1)
     assert on_the_page(
         "A median picture of two digits leaves the network {}, the autoencoder {}, PCA {} and the "
-        "DCT {}".format(*medians(x[first] + x[second])[1])
+        "DCT {}".format(*medians(*pairs)[1])
     )
 
 

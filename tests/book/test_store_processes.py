@@ -1,20 +1,19 @@
 """The result store under several processes and sudden death."""
 
 import os
-import subprocess
-import sys
 import textwrap
 
+import forked_kernels
 import numpy as np
 import pytest
 
-from vnlib.book import paths, store
+from vnlib.book import store
 
 PRELUDE = """
     import json, os, random, signal, sys, time
     from pathlib import Path
     import numpy as np, xarray as xr
-    import vnlib.fit_many  # loads torch once, or each child would spend seconds on it
+    import vnlib.fit_many  # once for all children
     from vnlib.book import store
     from vnlib.book.store import provenance
 
@@ -62,11 +61,7 @@ def script(folder, body):
     Returns the log.
     """
     code = textwrap.dedent(PRELUDE) + textwrap.dedent(body)
-    env = os.environ | {"PYTHONPATH": str(paths.SOURCE), "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", code, str(folder)]
-    done = subprocess.run(
-        command, env=env, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = forked_kernels.python(code, str(folder))
     assert done.returncode == 0, done.stderr
     return (folder / "log").read_text().split()
 

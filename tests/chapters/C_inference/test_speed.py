@@ -11,6 +11,7 @@ import os
 import signal
 from pathlib import Path
 
+import forked_kernels
 import numpy as np
 import pytest
 import torch
@@ -433,7 +434,8 @@ def test_targets_are_judged_by_what_is_stored():
 
 
 @pytest.mark.slow
-def test_memory_is_that_of_another_process():
+def test_memory_is_that_of_another_process(monkeypatch):
+    monkeypatch.setattr(memory.subprocess, "run", forked_kernels.run)
     ds = memory.memory(problem(40, 400, 600), methods=["cd"])
     rise, sample = float(ds.rise.item()), float(ds.per_sample.item())
     # Gram matrix, and codes, products and inputs of each sample; less than the interpreter with its
@@ -442,7 +444,8 @@ def test_memory_is_that_of_another_process():
     assert sample < 100 * 400 * 4
 
 
-def test_memory_says_what_went_wrong(tmp_path):
+def test_memory_says_what_went_wrong(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory.subprocess, "run", forked_kernels.run)
     with pytest.raises(RuntimeError, match="method must be one of"):
         memory.memory(problem(), methods=["magic"])
     assert not list(Path(tmp_path).iterdir())

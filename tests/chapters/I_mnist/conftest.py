@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -13,6 +15,12 @@ MODELS = {"vn_3": "DEEP", "vn_3_top24": "CAPPED", "vn_1": "FLAT"}
 
 @pytest.fixture
 def appI_results() -> xr.Dataset:
+    """Of which a test may change what it likes."""
+    return made().copy(deep=True)
+
+
+@cache
+def made() -> xr.Dataset:
     """A network whose measures fall with the layer, one with a cap, and one of a single layer."""
     ds = xr.Dataset(
         coords={

@@ -11,6 +11,7 @@ from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
 
+import forked_kernels
 import numpy as np
 import pytest
 import xarray as xr
@@ -271,7 +272,8 @@ def test_what_fails_after_the_runs_is_said(tmp_path, monkeypatch):
     assert said["entries"][0]["done"] == 1 and said["why"] == "KeyError: 'other models'"
 
 
-def test_a_chapter_is_measured_in_a_process_of_its_own(tmp_path):
+def test_a_chapter_is_measured_in_a_process_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(account.subprocess, "run", forked_kernels.run)
     found = account.measure(
         "fig2_spatial",
         profile="smoke",
@@ -299,7 +301,8 @@ def test_orders_that_no_chapter_can_follow_are_refused(tmp_path, change, message
         worker.work(order(tmp_path, **change))
 
 
-def test_a_process_that_fails_says_why(tmp_path):
+def test_a_process_that_fails_says_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(account.subprocess, "run", forked_kernels.run)
     good = {"device": "cpu", "results": tmp_path, "only": {}, "lengths": [], "profile": "smoke"}
     with pytest.raises(
         RuntimeError, match=r"the process that measures nothing failed: .*chapter must be one of"

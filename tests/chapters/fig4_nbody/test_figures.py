@@ -30,7 +30,7 @@ def closed():
 @pytest.mark.parametrize("models", [None, ["mlp"], ["vn_token_3", "rbf_tokens"], ["random"]])
 def test_figures_are_drawn_of_any_models(results, name, models):
     figure = DRAWN[name](results if models is None else results.sel(model=models))
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     assert isinstance(figure, plt.Figure) and figure.axes
 
 
