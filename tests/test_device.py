@@ -47,7 +47,7 @@ CLOSE = {"meta": 1e-4, "cuda": 1e-2}  # what losses and energies may differ by, 
 LEARNS_CODES = {"beyond_initialiser"}
 COUNTS = re.compile(r"(steps|updates|sweeps|consolidation)$")
 SMALL = {"beyond_tasks"}  # its images are the smallest on which all decoders are trained
-ALIKE = {"FR1_failure"}  # measures of every decoder what it draws, and nothing else
+ALIKE = {"FR1_failure", "beyond_kernel"}  # measure the same of every decoder
 EVERY = {"fig4_nbody": "vn"}  # the group of a chapter of which all models run
 FEW = 3  # sweeps of a settle, after the sweep from which it is capped
 # Fewer numbers that go the same way through the code.
@@ -55,6 +55,7 @@ FEWER: dict[str, dict[str, Any]] = {
     # Starts are learned and compared on the CPU, whatever the device is.
     "beyond_initialiser": {"study": {"starts": ["cold", "linear"]}, "sizes": {"end": 10}},
     "B_attention": {"n_test": 8, "measures": {"n_ranks": 2}},  # one backward pass for each image
+    "beyond_kernel": {"iterations": [1, 3], "probes": 4},
     "C_inference": {"factors": [1.0, 2.5]},
     "fig3_functions": {
         "masks": ["forecast_25", "block_128"]
