@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, ClassVar
 from unittest.mock import patch
 from weakref import WeakSet
@@ -108,6 +109,10 @@ class Device(TorchDispatchMode):
         self.waits: Counter[str] = Counter()
         self.may_wait = True
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing is compiled, and to keep it from that takes time at every operation
+
     @contextmanager
     def ahead(self) -> Iterator[None]:
         """Within, the CPU gives orders and asks for no number, no size and no copy."""
@@ -137,10 +142,11 @@ class Device(TorchDispatchMode):
         found = func(*plain, **{name: _plain(one) for name, one in kwargs.items()})
         if not on_device:
             return found
-        if torch.Tag.inplace_view in func.tags:  # the shape of the tensor itself changes
+        reshapes, mutable = _kind(func)
+        if reshapes:  # the shape of the tensor itself changes
             with no_dispatch():
                 func(*args, **kwargs)
-        if func._schema.is_mutable:  # the tensors given come back, not new ones around them
+        if mutable:  # the tensors given come back, not new ones around them
             own = {id(one.numbers): one for one in there} | {id(one): one for one in here}
             return _mapped(found, lambda one: own[id(one)] if id(one) in own else Elsewhere(one))
         return _mapped(found, Elsewhere)
@@ -175,6 +181,11 @@ class Device(TorchDispatchMode):
             self._wait(func.name().removeprefix("aten::"))
         if func in COPIES and not on_device:
             self._wait("copy")
+
+
+@cache
+def _kind(func: Any) -> tuple[bool, bool]:
+    return torch.Tag.inplace_view in func.tags, func._schema.is_mutable
 
 
 def _plain(one: Any) -> Any:

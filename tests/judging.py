@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from benchmarks.baselines import longer
 from book.site import ledger, statements
 from vnlib.book import ledger as claims
 
@@ -116,6 +117,13 @@ def rules(
             variable.values.flags.writeable = False
         return results
 
+    @cache
+    def alone(make: Callable[[], xr.Dataset]) -> xr.Dataset:
+        """Without twins of twice the updates, which have the rule decide the same again."""
+        results = whole(make)
+        others = [*longer.twins(results).values()] if "model" in results.dims else []
+        return results.drop_sel(model=others) if others else results
+
     @pytest.mark.parametrize("claim", made)
     def as_printed(claim: str) -> None:
         decision = judged(claim, whole(made[claim]))
@@ -128,7 +136,7 @@ def rules(
 
     @pytest.mark.parametrize(("claim", "name", "where", "value", "parts", "controls"), cases)
     def can_fail(claim, name, where, value, parts, controls) -> None:
-        found = failing(claim, changed(whole(made[claim]), name, where, value))
+        found = failing(claim, changed(alone(made[claim]), name, where, value))
         assert found == (list(parts), list(controls))
 
     @pytest.mark.parametrize(("claim", "drop", "says"), lacking)

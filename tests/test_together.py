@@ -1,6 +1,6 @@
 """Models that sidecars mark `together`: their seeds train in one batch to the numbers of each alone.
 
-A run is one of the profile `smoke`, with two updates.
+A run is one of the profile `smoke`, with two updates and settles of few sweeps.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 import torch
-from test_device import SMALL, _brief, _form, spec
+from test_device import SMALL, _brief, _form, _made_brief, made_bodies, read_mnist, spec
 
+from data_gen import mnist, nbody
 from vnlib import fit_many
 from vnlib.book import chapter, paths, store
 from vnlib.checkpoint import History
 from vnlib.fit import Course
+from vnlib.settle import Settler
 
 
 def marked() -> Iterator[tuple[str, str]]:
@@ -70,6 +72,9 @@ def test_seeds_in_one_batch_are_each_as_alone(
         raise Seen
 
     monkeypatch.setattr(store, "grid", grid)
+    monkeypatch.setattr(Settler, "__init__", _made_brief)
+    monkeypatch.setattr(mnist, "_mnist", read_mnist)
+    monkeypatch.setattr(nbody, "make", made_bodies)
     monkeypatch.setattr(fit_many, "fit_many", counted)
     monkeypatch.setattr(Course, "alone", by_itself)
     one = spec(name)
