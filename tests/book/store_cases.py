@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from vnlib.book import store
-from vnlib.book.store import netcdf
+from vnlib.book.store import netcdf, provenance
 
 AXES = {"model": ["vn", "cnn"], "seed": [1, 0]}
 ROW = {"model": ["vn"], "seed": [1, 0]}
@@ -68,12 +69,14 @@ def damage(kind, path):
 def stored(path: Path, **attrs: str) -> None:
     """A finished result file of two runs; one that is there already is left alone, as a grid does."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists() or path.read_bytes() != _made(**attrs):
-        path.write_bytes(_made(**attrs))
+    made = _made(provenance.source_hash, **attrs)
+    if not path.exists() or path.read_bytes() != made:
+        path.write_bytes(made)
 
 
 @cache
-def _made(**attrs: str) -> bytes:
+def _made(source: Callable, **attrs: str) -> bytes:
+    """The file, once for each `source` of hashes, which tests replace."""
     with TemporaryDirectory() as folder:
         store.grid(
             lambda axes, settings, workdir: xr.Dataset({"y": ((), 1.0)}),
