@@ -92,3 +92,14 @@ def visits(
             page.context.close()
     assert not wrong, wrong
     assert all(url.startswith((within.as_uri(), "data:", "about:blank")) for url in asked), asked
+
+
+def wait_for(page: Any, expression: str) -> None:
+    """Wait until it holds, asking from here: where a page's policy forbids `eval`, Playwright's
+    `wait_for_function` can ask once only.
+    """
+    for _ in range(PATIENCE // 50):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"it never held: {expression}")

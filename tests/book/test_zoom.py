@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 from explorer_cases import extension
-from page_cases import visits
+from page_cases import visits, wait_for
 
 from book.schematics import DRAWINGS
 from book.site import in_place
@@ -92,7 +92,7 @@ def test_the_drawing_is_shown_where_there_is_one_else_the_picture(open_page):
     page = open_page()
     for name, source in (("A curve", "figures/fig-one.svg"), ("Another", "two.png")):
         page.get_by_role("button", name=f"Full size: {name}").click()
-        page.wait_for_function(f"document.querySelector('{SHOWN}').naturalWidth > 0")
+        wait_for(page, f"document.querySelector('{SHOWN}').naturalWidth > 0")
         assert page.locator(SHOWN).get_attribute("src").endswith(f"/{source}")
         assert page.locator(SHOWN).get_attribute("alt") == name
         page.keyboard.press("Escape")
@@ -168,13 +168,13 @@ def test_on_a_phone_labels_are_readable_and_fingers_move_and_magnify(open_page):
     touch("touchMove", (200, 400))
     touch("touchMove", (100, 400))
     touch("touchEnd")
-    page.wait_for_function("document.querySelector('.vn-zoom-box').scrollLeft > 150")
+    wait_for(page, "document.querySelector('.vn-zoom-box').scrollLeft > 150")
     before = width(page)
     touch("touchStart", (150, 400), (240, 400))
     touch("touchMove", (105, 400), (285, 400))
     touch("touchEnd")
-    page.wait_for_function(
-        f"document.querySelector('{SHOWN}').getBoundingClientRect().width > {1.6 * before}"
+    wait_for(
+        page, f"document.querySelector('{SHOWN}').getBoundingClientRect().width > {1.6 * before}"
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
