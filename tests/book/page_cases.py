@@ -94,12 +94,12 @@ def visits(
     assert all(url.startswith((within.as_uri(), "data:", "about:blank")) for url in asked), asked
 
 
-def wait_for(page: Any, expression: str) -> None:
+def wait_for(page: Any, expression: str, arg: object = None) -> None:
     """Wait until it holds, asking from here: where a page's policy forbids `eval`, Playwright's
     `wait_for_function` can ask once only.
     """
     for _ in range(PATIENCE // 50):
-        if page.evaluate(expression):
+        if page.evaluate(expression, arg):
             return
         page.wait_for_timeout(50)
     pytest.fail(f"it never held: {expression}")

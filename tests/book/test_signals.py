@@ -12,7 +12,7 @@ import pytest
 import torch
 import xarray as xr
 from explorer_cases import extension, told, write
-from page_cases import made, visits
+from page_cases import made, visits, wait_for
 
 from benchmarks.baselines.dictionaries import fixed_network
 from benchmarks.functions.completion import Gaussian, interpolate
@@ -225,9 +225,7 @@ def test_a_mouse_drags_the_whole_and_its_ends(page):
     assert ends_of(page) == [begin, 128]
     page.mouse.move(x - 100, y)
     assert ends_of(page) == [begin, 128], "it was let go"
-    page.wait_for_function(
-        "(old) => document.querySelector('.vn-plot').innerHTML !== old", arg=lines
-    )
+    wait_for(page, "(old) => document.querySelector('.vn-plot').innerHTML !== old", lines)
     assert f"hidden from {begin / 128:.2f}\u00a0s to 1.00\u00a0s" in page.inner_text(".vn-title")
 
 
