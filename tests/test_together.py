@@ -12,14 +12,12 @@ from typing import Any
 
 import pytest
 import torch
-from test_device import SMALL, _brief, _form, _made_brief, made_bodies, read_mnist, spec
+from test_device import SMALL, _brief, _form, make_light, spec
 
-from data_gen import mnist, nbody
 from vnlib import fit_many
 from vnlib.book import chapter, paths, store
 from vnlib.checkpoint import History
 from vnlib.fit import Course
-from vnlib.settle import Settler
 
 
 def marked() -> Iterator[tuple[str, str]]:
@@ -72,9 +70,7 @@ def test_seeds_in_one_batch_are_each_as_alone(
         raise Seen
 
     monkeypatch.setattr(store, "grid", grid)
-    monkeypatch.setattr(Settler, "__init__", _made_brief)
-    monkeypatch.setattr(mnist, "_mnist", read_mnist)
-    monkeypatch.setattr(nbody, "make", made_bodies)
+    make_light(monkeypatch)
     monkeypatch.setattr(fit_many, "fit_many", counted)
     monkeypatch.setattr(Course, "alone", by_itself)
     one = spec(name)

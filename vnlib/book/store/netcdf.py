@@ -22,7 +22,7 @@ WHOLE = "whole_dtype"  # attribute: the type of whole numbers, kept as float whi
 MOST_PER_BYTE = 1032  # bytes that one byte of a compressed file can stand for, as zlib says
 SEAL = b"vnbook-sha256:"  # follows the data, with their checksum; readers of NetCDF pass over it
 REMEDY = "move it away or delete it, then run again"
-ROOM = "make room, or raise the quota; the same command then goes on, finished runs are kept"
+ROOM = "make room, or raise quota or limit; the same command then goes on, finished runs are kept"
 
 
 class StoreError(RuntimeError):
@@ -34,7 +34,7 @@ def write(ds: xr.Dataset, path: Path) -> xr.Dataset:
     what a reader sees.
 
     Attributes that NetCDF does not know (bool, None, list, dict) become JSON. StoreError, leaving
-    the old file as it was, where NetCDF cannot keep what it holds or the folder is read-only.
+    the old file as it was, where NetCDF cannot keep what it holds or nothing can be written.
     """
     try:
         ds = tidy(ds.drop_encoding())

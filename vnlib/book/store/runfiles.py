@@ -8,7 +8,7 @@ A grid kept in `fig.nc` uses ::
     fig.runs/<cell>.lock   locked by the process at work; the kernel frees it when that process dies
 
 A run file is deleted only after its run is in the merged file, hence a look-up that tries the run
-file first and the merged file second cannot miss a run. A lock file is deleted only by its holder:
+file first and the merged file second cannot miss one. A lock file is deleted only by its holder:
 `filelock` (from version 4) refuses a lock on a file that has lost its name.
 """
 
@@ -35,7 +35,7 @@ class RunFiles:
 
     path: Path
     axes: Mapping[str, tuple]
-    _known: dict[Path, tuple] = field(default_factory=dict)  # what was read or written here
+    _known: dict[Path, tuple] = field(default_factory=dict)  # files as last read or written here
 
     @property
     def folder(self) -> Path:
@@ -69,9 +69,8 @@ class RunFiles:
             if not (os.access(self.folder, os.W_OK) and os.access(folder, os.W_OK)):
                 raise PermissionError("it is read-only")
         except OSError as exc:
-            raise StoreError(
-                f"results folder {folder} cannot be written ({exc}); {advice}"
-            ) from exc
+            said = f"results folder {folder} cannot be written ({exc}); {advice}"
+            raise StoreError(said) from exc
         there = {path.stem: self.run(path) for path in self.folder.glob("*.nc")}
         return {(key, run[1]) for key, run in there.items() if run}
 
