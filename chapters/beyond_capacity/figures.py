@@ -1,0 +1,154 @@
+"""Figures of errors against size and against coefficients, from results over (model, size, seed)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import matplotlib.pyplot as plt
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from benchmarks.baselines.figures import of_models
+from vnlib.book.chapter import spec
+from vnlib.plots.frames import if_computed, label, some
+from vnlib.plots.statistics import median, over_seeds
+from vnlib.plots.style import look
+
+ADDED = ("add2", "sub2", "add3", "addsub4")
+PARTS = {"id": "in distribution", "ood": "out of distribution"}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What models are asked: of which benchmark, and the sets of each part, by name."""
+
+    title: str
+    benchmark: str
+    sets: dict[str, tuple[str, ...]]
+
+
+def _signals(title: str, task: str) -> Task:
+    return Task(title, "signals", {"id": (f"{task} id",), "ood": (f"{task} hard",)})
+
+
+TASKS = {
+    "whole": _signals("signals, whole", "whole"),
+    "quarter": _signals("signals, last quarter hidden", "forecast_25"),
+    "digits": Task("digits; sums and differences", "digits", {"id": ("id",), "ood": ADDED}),
+    "forces": Task("bodies, one force; several", "forces", {"id": (), "ood": ()}),
+}
+
+
+def sets(results: xr.Dataset, task: str, part: str) -> list[str]:
+    """The sets of a part: for bodies, five of them under one force alone or under several."""
+    one = TASKS[task]
+    if one.benchmark != "forces":
+        return [name for name in one.sets[part] if name in results["set"].values]
+    five = [str(name) for name in results["set"].values if str(name).endswith(", 5 bodies")]
+    return [name for name in five if ("+" in name) == (part == "ood")]
+
+
+def error(results: xr.Dataset, task: str, part: str) -> xr.DataArray:
+    """Errors (model, size, seed) of the models of a task: medians over its sets."""
+    there = results["benchmark"].values == TASKS[task].benchmark
+    chosen = results["error"].isel(model=there).sel(set=sets(results, task, part))
+    return chosen.median("set")
+
+
+def usual(model: str) -> int:
+    """The size that a model has in its own chapter."""
+    return int(spec("beyond_capacity").sidecar["models"][model]["usual"])
+
+
+@if_computed
+def sizes(results: xr.Dataset) -> Figure:
+    """Errors against size over the usual one: medians over seeds out of distribution (full lines)
+    and in it (dashed), every seed a point.
+    """
+    fig, axes = plt.subplots(2, 2, figsize=(10, 8.2))
+    for ax, task in zip(axes.flat, TASKS, strict=True):
+        models = []
+        for part, line in (("id", "--"), ("ood", "-")):
+            values = error(results, task, part)
+            models = [
+                str(m) for m in values["model"].values if bool(values.sel(model=m).notnull().any())
+            ]
+            for model in models:
+                own = values.sel(model=model).dropna("size", how="all")
+                at = own["size"].values / usual(model)
+                color, marker = look(label(results, model))
+                faint = 0.45 if part == "id" else 1
+                ax.plot(at, median(own), ls=line, color=color, marker=marker, ms=5, alpha=faint)
+                for one in own.transpose("seed", "size") if part == "ood" else ():
+                    ax.plot(at, one, ls="", marker=".", ms=3, color=color)
+        _level(ax, 1)
+        ax.axvline(1, color="0.6", ls=":", lw=1)
+        ax.set(xscale="log", yscale="log", title=TASKS[task].title)
+        ax.set(xlabel="size, 1: as in the paper's figure", ylabel="error, 1: zero baseline")
+        _twos(ax)
+        ax.legend(handles=of_models(results, models), fontsize=8)
+    lines = [("-", "0.2", "out of distribution"), ("--", "0.6", "in distribution")]
+    handles = [Line2D([], [], ls=ls, color=c, label=text) for ls, c, text in lines]
+    fig.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8.5)
+    return fig
+
+
+@if_computed
+def coefficients(results: xr.Dataset) -> Figure:
+    """Errors against nonzero coefficients, in distribution and out of it: medians over seeds, and
+    their intervals.
+    """
+    tasks = [task for task in TASKS if task != "forces"]
+    fig, axes = plt.subplots(2, len(tasks), figsize=(11, 7), sharex="col", squeeze=False)
+    for column, task in zip(axes.T, tasks, strict=True):
+        models: list[str] = []
+        for ax, (part, text) in zip(column, PARTS.items(), strict=True):
+            values = error(results, task, part)
+            models = some(coded(results, values["model"].values))
+            for model in models:
+                own = values.sel(model=model).dropna("size", how="all")
+                found, at = (
+                    over_seeds(own),
+                    median(results["active"].sel(model=model, size=own["size"])),
+                )
+                color, marker = look(label(results, model))
+                ends = found["median"] - found["low"], found["high"] - found["median"]
+                ax.errorbar(
+                    at,
+                    found["median"],
+                    ends,
+                    color=color,
+                    marker=marker,
+                    ms=5,
+                    lw=1.2,
+                    elinewidth=0.8,
+                )
+            _level(ax, 1)
+            ax.set(xscale="log", yscale="log", title=f"{TASKS[task].title}\n{text}")
+        column[-1].set_xlabel("nonzero coefficients of an input")
+        column[-1].legend(handles=of_models(results, models), fontsize=8)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("error, 1: zero baseline")
+    return fig
+
+
+def coded(results: xr.Dataset, models: Iterable[str]) -> list[str]:
+    """Those of these models that write an input as coefficients."""
+    there = results["active"].notnull().any(["size", "seed"])
+    return [str(model) for model in models if bool(there.sel(model=model))]
+
+
+def _level(ax: Axes, at: float) -> None:
+    ax.axhline(at, color="0.6", ls=":", lw=1)
+
+
+def _twos(ax: Axes) -> None:
+    """Ticks at powers of two within the axis, as fractions."""
+    low, high = ax.get_xlim()
+    powers = [k for k in range(-6, 7) if low <= 2.0**k <= high][:: 1 if high / low < 200 else 2]
+    names = [f"1/{2**-k}" if k < 0 else str(2**k) for k in powers]
+    ax.set_xticks([2.0**k for k in powers], names)
+    ax.minorticks_off()

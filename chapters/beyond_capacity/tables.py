@@ -1,0 +1,67 @@
+"""Errors by size in tables, and the numbers of the prose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import xarray as xr
+
+from chapters.beyond_capacity.figures import PARTS, TASKS, error, usual
+from vnlib.plots.statistics import percent, texts
+from vnlib.plots.tables import Table, if_computed, spreads
+
+
+def ends(values: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Errors (model, seed) at the usual and at the largest size of each model, and their ratio."""
+    size, there = values["size"], values.notnull().any("seed")
+    names = values["model"].values.tolist()
+    sizes = {
+        "usual": xr.DataArray([usual(name) for name in names], {"model": names}),
+        "largest": size.where(there).max("size"),
+    }
+    found = {name: values.where(size == at).max("size") for name, at in sizes.items()}
+    return found | {"ratio": found["largest"] / found["usual"]}
+
+
+@if_computed
+def growth(results: xr.Dataset) -> Table:
+    """Per task and model: errors at the usual and at the largest size, and their ratio by seed."""
+    parts = {}
+    for task, one in TASKS.items():
+        columns = {
+            (PARTS[part], name): values
+            for part in PARTS
+            for name, values in ends(error(results, task, part)).items()
+        }
+        parts[one.title] = spreads(columns, "model")
+    return Table(pd.concat(parts, names=["task", "model"]), name="errors at the largest size")
+
+
+@if_computed
+def every(results: xr.Dataset) -> Table:
+    """All sizes: errors, nonzero coefficients, what the last fifth of the updates gained, and the
+    learning rate that was chosen.
+    """
+    parts = {}
+    for task, one in TASKS.items():
+        columns = {text: error(results, task, part) for part, text in PARTS.items()}
+        models = columns[PARTS["id"]]["model"]
+        more = {"coefficients": "active", "late gain": "late_gain", "learning rate": "rate"}
+        columns |= {text: results[name].sel(model=models) for text, name in more.items()}
+        parts[one.title] = spreads(columns, "model", "size")
+    found = pd.concat(parts, names=["task", "model", "size"])
+    return Table(found, formats={"late gain": percent}, name="errors at all sizes")
+
+
+def numbers(results: xr.Dataset) -> dict[str, str]:
+    """What the prose says: medians over seeds, by part, task and model."""
+    told: dict[str, Any] = {
+        part: {task: ends(error(results, task, part)) for task in TASKS} for part in PARTS
+    }
+    told["late"] = {
+        str(model): results["late_gain"].sel(model=model, size=usual(str(model)))
+        for model in results["model"].values
+        if usual(str(model)) in results["size"].values
+    }
+    return texts("beyondcapacity", told)
