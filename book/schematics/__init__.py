@@ -49,6 +49,7 @@ HEADS = {
     "beyond_law": "readout",
     "beyond_kernel": "kernel",
     "beyond_definitions": "parts",
+    "beyond_capacity": "layer",
     "beyond_representation": "codes",
     "readings_positions": "readout",
     "readings_signals": "masked",

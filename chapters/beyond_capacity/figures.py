@@ -15,7 +15,7 @@ from benchmarks.baselines.figures import of_models
 from vnlib.book.chapter import spec
 from vnlib.plots.frames import if_computed, label, some
 from vnlib.plots.statistics import median, over_seeds
-from vnlib.plots.style import look
+from vnlib.plots.style import image_axes, look
 
 ADDED = ("add2", "sub2", "add3", "addsub4")
 PARTS = {"id": "in distribution", "ood": "out of distribution"}
@@ -61,6 +61,31 @@ def error(results: xr.Dataset, task: str, part: str) -> xr.DataArray:
 def usual(model: str) -> int:
     """The size that a model has in its own chapter."""
     return int(spec("beyond_capacity").sidecar["models"][model]["usual"])
+
+
+def inputs(signals: xr.Dataset, images: xr.Dataset, bodies: xr.Dataset) -> Figure:
+    """An input of each benchmark in distribution, above, and one out of it, below."""
+    fig, axes = plt.subplots(2, 3, figsize=(9, 4.8), width_ratios=[1.8, 1, 1])
+    shown = (
+        ("id", "a signal", "id", "a digit", "spring", "bodies, one force"),
+        ("hard", "a Hard signal", "add2", "a sum of two", "gravity+spring", "bodies, two forces"),
+    )
+    for row, (kind, *titles) in zip(axes, shown, strict=True):
+        one = signals["value"].values[signals["set"].values == kind][0]
+        row[0].plot(signals["time"], one, color="0.2", lw=1)
+        row[0].set(xlabel="time [s]", ylabel="signal")
+        name, forces = titles[1::2]
+        image_axes(row[1]).imshow(images["image"].sel(set=name).isel(sample=0), vmin=0, vmax=2)
+        state = bodies.isel(state=int((bodies["forces"].values == forces).argmax()))
+        at, push = state["position"].values.T, state["acceleration"].values.T
+        longest = (push**2).sum(0).max() ** 0.5  # is drawn as a unit of length
+        style = {"angles": "xy", "scale_units": "xy", "scale": longest, "width": 0.012}
+        row[2].quiver(*at, *push, color=look("VN-1L")[0], **style)
+        row[2].plot(*at, "o", color="0.2", ms=5)
+        image_axes(row[2]).set(aspect="equal", xmargin=0.4, ymargin=0.4)
+        for ax, title in zip(row, titles[::2], strict=True):
+            ax.set_title(title, fontsize=10)
+    return fig
 
 
 @if_computed
