@@ -7,6 +7,7 @@ import json
 import pytest
 import xarray as xr
 
+from benchmarks.baselines.longer import TWIN, late_gain
 from benchmarks.nbody.figures import MEAN, by_number, error, in_order, inside_and_out, mixed
 from chapters.fig4_nbody import tables
 from chapters.fig4_nbody.tables import WITHOUT
@@ -142,6 +143,13 @@ def test_twice_the_updates_help_on_single_forces_and_hardly_on_mixtures(results)
         "vn_literal_1",
         "vn_token_1",
     }
+
+
+def test_twice_the_updates_do_not_settle_either(results):
+    twins = [m for m in results["model"].values if m.endswith(TWIN)]
+    gain = median(late_gain(results["curve"].sel(model=twins), "share"))
+    assert (gain.idxmin(), gain.idxmax()) == (f"vn_token_3{TWIN}", f"film{TWIN}")
+    assert (tables.in_percent(gain.min()), tables.in_percent(gain.max())) == ("3.8 %", "18 %")
 
 
 def test_errors_of_vector_networks_fall_less_at_the_end_than_those_of_others(results):
