@@ -39,6 +39,9 @@ def test_which_errors_fall_and_which_grow_as_bodies_drop_out(shipped):
     assert going(shipped, "both down") == networks | {"random"}
     assert going(shipped, "ID up") == {"gnn", "transformer", "mamba", "factorized"}
     assert going(shipped, "ID up, OOD down") == {"mlp", "film"}
+    moved = over_seeds(10 ** claims.growth(claims.plane(shipped))["ood"].sel(model=[*claims.SIX]))
+    assert (moved["high"] < 1).to_series().to_dict() == {m: m != "factorized" for m in claims.SIX}
+    assert moved["low"].sel(model="factorized") > 1
 
 
 def test_relative_errors(shipped):
@@ -46,6 +49,7 @@ def test_relative_errors(shipped):
     assert going(shipped, "hardly", relative=True) == still
     assert going(shipped, "ID up, OOD down", relative=True) == {"vn_token_1", "vn_token_3"}
     assert going(shipped, "ID up", relative=True) == {*claims.SIX}
+    assert going(shipped, "both down", relative=True) == {"vn_gated_1"}
 
 
 def test_no_model_lies_below_the_diagonal(shipped):
@@ -204,6 +208,7 @@ def test_what_split_and_inverted_coupling_do_depends_on_the_length_of_training(a
     ):
         change = factor("longer_ood_error", model, variant) / factor("ood_error", model, variant)
         assert low < change < high, (model, variant)
+    assert f"{factor('longer_ood_error', 'literal', 'inverted'):.2g}" == "1.7"
 
 
 def test_captions_of_rollouts(shipped):
@@ -228,6 +233,8 @@ def test_caption_of_energy(shipped):
     mixture = off.sel(panel="gravity+lorentz")
     drawn = ["vn_token_3", "vn_gated_3", "vn_literal_3", *claims.SIX, "random"]
     assert {m for m in drawn if mixture.sel(model=m) < 0.105} == {"vn_token_3", "factorized"}
+    others = mixture.sel(model=[m for m in drawn if m not in ("vn_token_3", "factorized")])
+    assert others.min() > 10 * mixture.sel(model="vn_token_3"), "a decade or more above"
     for panel in ("gravity", "gravity+lorentz"):
         one = off.sel(panel=panel)
         for model in ("vn_gated_3", "vn_literal_3"):

@@ -7,20 +7,27 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import readings as every
+from benchmarks.readings.curve import by_option, curve
 from chapters.readings_bodies import readings
 from vnlib.book import paths, store
+from vnlib.plots.statistics import percent
 
 
 @pytest.fixture(scope="module")
-def asked() -> Mapping[str, pd.DataFrame]:
-    """Every statement in all readings: their options, and the margin of those that can be tested."""
+def read() -> xr.Dataset:
     names = ("readings_bodies", "fig4_nbody")
-    read = readings.together(
+    return readings.together(
         *(store.read(paths.result_file(paths.RESULTS, "paper", name)) for name in names)
     )
+
+
+@pytest.fixture(scope="module")
+def asked(read) -> Mapping[str, pd.DataFrame]:
+    """Every statement in all readings: their options, and the margin of those that can be tested."""
     arrays = Arrays(read)
     rows = {
         one.id: [
@@ -45,6 +52,16 @@ def test_the_rivals_decide_most(asked, name):
 @pytest.mark.parametrize("name", ["VN-F4b", "VN-F4c", "VN-H4"])
 def test_only_networks_on_tokens_fit_single_forces(asked, name):
     assert all("token" in one for one in asked[name]["network"])
+
+
+@pytest.mark.slow
+def test_beside_factorized_of_pairs_seeds_decide_and_beside_the_five_nine_of_ten_hold(read):
+    statement = next(one for one in readings.STATEMENTS if one.id == "VN-F4b")
+    found = by_option(curve(statement, read)).loc["rivals"]
+    pairs = found.loc["the paper's, Factorized of pairs"]
+    assert [percent(pairs[end]) for end in ("low", "high")] == ["11 %", "56 %"]
+    five = found.loc[["the paper's without Factorized", "the paper's, Factorized dense"]]
+    assert ((five["right"] > 0.87) & (five["right"] < 0.9)).all(), "nearly nine of ten"
 
 
 def test_more_atoms_help(asked):

@@ -164,6 +164,17 @@ def test_forces_need_a_sum_or_tokens(tables, changed):
         assert float(apart.max()) < 0.05 < 0.3 < float(middle(table, model, errors.OOD).min())
         assert float(apart.sel(condition="3 bodies")) > float(apart.sel(condition="5 bodies"))
     assert all(float(changed[key].max()) < 1 for key in changed if "one force per pass" in key)
+    free = ("vn_1", "vn_3", "ridge", "mlp", "gnn", "transformer", "film")
+    left = [middle(table, model, errors.OOD) for model in free]
+    assert f"{min(float(one.min()) for one in left):.1f}" == "0.5"
+    assert f"{max(float(one.max()) for one in left):.1f}" == "1.6"
+
+
+def test_one_pass_per_force_of_the_transformer_and_mamba_does_with_five_bodies_alone():
+    r = store.read(FOLDER / "fig4_nbody.nc").sel(model=["transformer", "mamba"])
+    left = (r["mse"].sel(inference="passes") / r["power"]).where(r["forces"].str.contains(r"\+"))
+    well = left.mean("forces").median("seed") < 0.05
+    assert well.sel(bodies=5).all() and not well.sel(bodies=[4, 3]).any()
 
 
 def test_digits_differ_by_factors_of_about_two(tables, changed):
