@@ -113,7 +113,9 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     found = texts("FR1", {"worst": worst, "longer": longer(results), "seeds": seeds})
     found |= texts("FR1-over-train", over_train.sel(model="cnn_bump"))
     found |= texts("FR1-ramp", like | {"bump": ramp["resembles_bump"]}, "{:.2f}".format)
-    found |= texts("FR1-gain", late_gain(within(results, "square")), percent)
+    square = within(results, "square")
+    found |= texts("FR1-gain", late_gain(square), percent)
+    found |= texts("FR1-closer", predicted(square["closer"]), percent)
     found |= texts("FR1-left", left(results), lambda one: f"{short(one)} %")
     return found | texts("FR1-several", several, percent)
 

@@ -53,7 +53,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     digits those of the paper's network.
     """
     blend, rotation = (median(explained(results, by)) for by in ("blend", "rotation"))
-    hump = median(results["mse_ood"] / results["mse_id"])
+    hump = results["mse_ood"] / results["mse_id"]
     own_digit = results.sel(digit=PAPER_DIGIT)
     finer = own_digit["mse_ood"] / own_digit["mse_ood"].sel(model="cnn", drop=True)
     gain = late_gain(own_digit)

@@ -172,7 +172,9 @@ def test_what_the_first_page_says_of_depth():
             )
             for kind in ("8", "16", "8_longer", "16_longer")
         }
-    assert "of codes with 16 atoms two layers surely have less error than one" in text
+    assert (
+        "with codes of at most 16 active atoms two layers surely have less error than one" in text
+    )
     assert two["16"]["high"] < 1 and two["16_longer"]["high"] < 1
     assert two["8"]["high"] > 1 and two["8_longer"]["high"] > 1
     rows = json.loads(SHIPPED.read_text(encoding="utf-8"))["statements"]

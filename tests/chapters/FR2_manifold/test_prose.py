@@ -9,6 +9,7 @@ import pytest
 from benchmarks.spatial.settling import late_gain
 from book.site.ledger import results_of
 from chapters.FR2_manifold.claims import (
+    at,
     before_training,
     counted,
     drawing,
@@ -21,6 +22,7 @@ from vnlib.book import paths
 from vnlib.book.evidence import SETTLED
 from vnlib.book.ledger import UNDECIDED, all_claims
 from vnlib.plots.frames import in_groups
+from vnlib.plots.statistics import over_seeds
 
 MLPS = ["longer_bump_4", "longer_ramp_4"]
 LEDGER = json.loads((paths.RESULTS / "paper" / "ledger.json").read_text(encoding="utf-8"))
@@ -88,13 +90,45 @@ def test_which_networks_draw(results, drawn):
     assert able - {*drawn} == {"longer_cnn_bump_4", "longer_cnn_ramp_8"}, "which have not"
 
 
-def test_factorisation_falls_visibly_with_ramps_only_and_terms_do_not_grow(results, drawn):
+def test_factorisation_falls_visibly_with_ramps_only(results, drawn):
     runs = drawing(results)
     fall = middle(runs, "input") - middle(runs, "last")
     bump, ramp = ([m for m in drawn if m.startswith(f"cnn_{code}")] for code in ("bump", "ramp"))
     assert fall["F"].sel(model=bump).median() < 0.05 < fall["F"].sel(model=ramp).min()
     assert (fall["one_factor"].sel(model=bump) > 0.5).all()
-    assert fall["terms"].sel(model=drawn).median() > 0
+
+
+def test_terms_fall_in_cnns_with_bumps_and_grow_in_mlps_and_in_one_cnn_with_ramps(results, drawn):
+    first, last = (
+        at(drawing(results), name)["terms"].sel(model=drawn) for name in ("input", "last")
+    )
+    grown = over_seeds(last / first)
+    bump, ramp = ([m for m in drawn if m.startswith(f"cnn_{code}")] for code in ("bump", "ramp"))
+    assert (grown["median"].sel(model=bump) < 1).all()
+    assert (grown["low"].sel(model=MLPS) > 1.5).all()
+    above = grown["low"].sel(model=ramp) > 1
+    assert [m for m, one in zip(ramp, above.values, strict=True) if one] == ["cnn_ramp_4"]
+
+
+def test_the_hold_out_surely_spreads_more_in_cnns_and_not_surely_in_mlps(results, drawn):
+    last = at(drawing(results), "last").sel(model=drawn)
+    ratio = over_seeds(last["spread_in"] / last["spread_out"])
+    surely = ratio["low"] > 1
+    assert {*drawn} - {*ratio["model"].values[surely.values]} == {"cnn_ramp_4", *MLPS}
+    assert (ratio["median"].sel(model=MLPS) > 1).all() and ratio["median"].sel(
+        model="cnn_ramp_4"
+    ) < 1
+
+
+def test_by_a_hair_two_trainings_have_not_settled(results):
+    gain = late_gain(results).sel(model=["cnn_bump_10", "longer_cnn_ramp_8"]).median("seed")
+    assert ((gain > SETTLED) & (gain < 1.5 * SETTLED)).all()
+
+
+def test_deeper_cnns_err_hardly_less_in_the_hold_out(results):
+    error = results["mse_ood"].sel(weights="trained").median("seed")
+    for code in ("bump", "ramp"):
+        assert 0.8 < error.sel(model=f"cnn_{code}_10") / error.sel(model=f"cnn_{code}_2") < 1
 
 
 def test_the_hold_out_is_distorted_most_in_most_networks_and_not_in_the_flat_one(results, drawn):

@@ -53,6 +53,9 @@ def test_a_tenth_of_the_penalty_composes_as_well(results):
     ratio = over_seeds(found.sel(model="variance_low") / found.sel(model="variance"))
     corner, square = (ratio.sel(hold_out=name) for name in ("large_corner", "square"))
     assert float(corner["low"]) < 1 < float(corner["high"]) and float(square["high"]) < 1
+    weights = median(found).sel(model=["variance_low", "variance", "variance_high"])
+    assert (weights.argmin("model") == 0).all(), "the smallest by medians most"
+    assert (10 * weights < median(found).sel(model="none")).all()
     found = found.sel(hold_out="large_corner")
     assert (median(found).sel(model=["variance_low", "variance_high"]) < COMPOSES).all()
     assert (own_band(results).sel(model="variance_low").median("seed") > 0.99).all()
@@ -104,3 +107,5 @@ def test_half_of_a_map_is_in_bands_without_penalties(results):
 def test_the_variance_penalty_makes_the_volume_even(results):
     spread = results["volume_spread"].sel(layer="output").median("seed")
     assert (spread.sel(model="variance") < 0.1 * spread.sel(model="none")).all()
+    assert (spread.sel(model="both") < 0.5 * spread.sel(model="none")).all()
+    assert (spread.sel(model="bands") == spread.drop_sel(model="factorised").min("model")).all()

@@ -117,6 +117,12 @@ def test_on_the_ring_the_factorised_decoder_is_as_low_as_the_vector_networks(ood
     assert ood["factorised_ring"] < ood["full_ring"] < 0.001 * ood["cnn_ring"]
 
 
+def test_with_a_product_readout_errors_are_less_than_twice_as_large_held_out(results):
+    names = [f"{m}_{of}" for m in ("factorised", "vn_1", "full") for of in ("ring", "scattered")]
+    found = middles(results, "factorised", "vn_1_8", "full", *names)
+    assert (found["ratio"] < 2).all()
+
+
 def test_only_the_last_stage_of_the_ladder_fails(ood):
     assert ood["flat"] > 1000 * max(ood[m] for m in ("axis_loss", "vn_1_8", "full"))
 

@@ -54,6 +54,18 @@ def test_the_factorised_decoders_linearisation_is_settled(results):
     assert abs(float(path[-1] / path[-3]) - 1) < 0.01 and float(path[-1]) > 0.9
 
 
+def test_whose_best_step_is_the_last(results):
+    path = figures.over_zero(results, "path", "val").sel(code="bump")
+    last = path["iteration"].where(path.notnull()).max("iteration")
+    at_end = (results["steps"].sel(code="bump") == last).sum("seed")
+    assert {str(m): int(at_end.sel(model=m)) for m in at_end["model"].values} == {
+        "cnn": 8,
+        "mlp": 0,
+        "broadcast": 4,
+        "factorised": 0,
+    }
+
+
 def test_kernels_are_sums_at_the_start_and_move(results):
     start = median(results["kernel_sum"].sel(code="bump"))
     binary = median(results["kernel_binary"].sel(code="bump"))

@@ -41,12 +41,15 @@ def test_conditioning_decides_who_of_the_two_is_ahead(ood, results):
     assert 0 < ahead[1] < seeds and ahead[0] == seeds - 1 and ahead[2] == seeds
 
 
-def test_coordinates_never_seen_defeat_product_decoders(ood):
+def test_coordinates_never_seen_defeat_product_decoders(ood, results):
     held = ood.loc["place_coordinates"]
     assert held[["vn_axes", "factorised"]].min() > 0.9 * held["cnn"]
+    over = figures.over_zero(results, "ood").sel(task="place_coordinates")
+    ratio = over_seeds(over.sel(model=["vn_axes", "factorised"]) / over.sel(model="cnn"))
+    assert (ratio["low"] < 1).all() and (ratio["high"] > 1).all(), "undecided within seeds"
 
 
-def test_who_does_not_draw_bumps_had_not_learned_to(results):
+def test_who_does_not_draw_held_out_bumps_draws_others_badly_too(results):
     found = {
         part: figures.over_zero(results, part).sel(task="base", model="broadcast")
         for part in ("id", "ood")
@@ -54,6 +57,9 @@ def test_who_does_not_draw_bumps_had_not_learned_to(results):
     failing = found["ood"] > tables.DRAWS
     assert 0 < failing.sum() < results.sizes["seed"]
     assert found["id"].where(failing).min() > 0.15 > 5 * found["id"].where(~failing).max()
+    assert found["id"].max() < 0.5, "and yet had learned to draw"
+    longer = figures.over_zero(results, "ood").sel(task="base_longer", model="broadcast")
+    assert (longer < tables.DRAWS).sum() == 8
 
 
 def test_shapes_are_sums_of_two_or_three_products(results):

@@ -28,7 +28,7 @@ def test_who_fails_inside_the_hold_out_and_who_composes(results):
     assert (fails["ratio"] > 20).all() and (fails["of_zero"] > 0.4).all()
     names = ["random_axes_1", "random_full", "bilinear_linear"]
     composes = middles(results, *in_groups(results, "vn", "factorised"), *names)
-    assert (composes["ratio"] < 3).all() and (composes["of_zero"] < 0.002).all()
+    assert (composes["ratio"] < 2.5).all() and (composes["of_zero"] < 0.002).all()
 
 
 def test_atoms_that_were_not_learned_are_less_exact_and_a_relu_entangles_again(results):

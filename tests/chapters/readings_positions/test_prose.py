@@ -92,6 +92,10 @@ def test_the_failure_is_robust_and_its_kernel_is_not():
     assert shares(kernel)["right"] < 0.5
     table = frame(kernel).groupby("choice_kernel")["right"].mean()
     assert table["binary"] < 0.2 and table["sum of two Gaussians"] > 0.5
+    by_network = frame(kernel).groupby("choice_network")["right"].mean()
+    ramps = by_network.index.str.contains("ramp")
+    assert (by_network[ramps] == 0).all() and by_network["CNN, one-hot code"] > 0.5
+    assert [*deciding(kernel)][:2] == ["network", "kernel"]
 
 
 def test_low_rank_composes_by_peaks_and_from_half_way_on():

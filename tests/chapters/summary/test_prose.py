@@ -101,6 +101,9 @@ def test_positions_compose_with_a_product_readout(tables, changed):
     assert min(at[key] for key in ("flat", "cnn", "sparse", "mlp", "image", "free_maps")) > 0.3
     assert at["relu_pass"] > 100 * at["linear_pass"]
     assert at["penalty"] < 0.1 * at["free_maps"] and at["stripes"] < 0.5 * at["bumps"]
+    assert at["penalty"] < 0.1 and 0.4 < at["stripes"] < 0.6
+    maps = store.read(FOLDER / "FR3_low_rank.nc")["band"].sel(model="variance").median("seed")
+    assert (maps.max("along") > 0.99).all(), "in bands"
     for learned, random in (("vn_full", "random"), ("axes_1", "random_axes")):
         inside = [
             float(middle(tables["positions"], key, errors.ID)[0]) for key in (learned, random)
