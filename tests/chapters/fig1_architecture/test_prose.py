@@ -58,4 +58,6 @@ def test_the_settle_switches_most_atoms_off_again(results):
     one = results.isel(seed=0)
     assert (one["settle_energy"].diff("sweep") < 0).all()
     first, second = (one["settle_active"].sel(layer=layer) for layer in (1, 2))
-    assert 0.87 * 512 < first[0] < 0.9 * 512 and first[-1] < 0.2 * 512 and (second == second[0]).all()
+    assert (
+        0.87 * 512 < first[0] < 0.9 * 512 and first[-1] < 0.2 * 512 and (second == second[0]).all()
+    )
