@@ -65,3 +65,25 @@ def test_each_change_of_a_verdict_has_its_reason():
     page, reasons = editions.page(FIRST, LEDGER, paths.RESULTS / "paper"), editions.why()
     moved = re.findall(r">([\w-]+)</a> \|", page)
     assert moved and set(moved) <= reasons.keys() <= claims.all_claims().keys()
+
+
+def test_what_is_still_open_is_said_of_the_chapters_that_ask_for_it():
+    """Twice the updates are asked for in these, and half of the chapters have eight seeds."""
+    asked = {
+        one["claim"]
+        for one in LEDGER["statements"]
+        if any("twice the updates" in need["says"] for need in one["needs"])
+    }
+    chapters = {one["chapter"] for one in LEDGER["claims"] if one["id"] in asked}
+    figures = {name for name in paths.chapters() if name.startswith("fig")}
+    appendices = {f"{letter}_" for letter in "ABDFGHI"}
+    assert (
+        figures <= chapters
+        and {name[:2] for name in chapters - figures} - {"FR", "be"} == appendices
+    )
+    assert {"FR4_stripes", "beyond_continual"} == {n for n in chapters if n[:2] in ("FR", "be")}
+    files = [
+        path for path in (paths.RESULTS / "paper").glob("*.nc") if path.stem in paths.chapters()
+    ]
+    seeds = [n for n in (store.read(path).sizes.get("seed") for path in files) if n]
+    assert 2 * seeds.count(8) == len(seeds)

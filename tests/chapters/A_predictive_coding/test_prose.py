@@ -64,9 +64,9 @@ def test_against_before_the_vn_forgets_less_where_no_pixel_is_shared_and_more_el
     assert (found.sel(pair=["digits", "permuted"]) == 1).all()
 
 
-def test_about_a_quarter_of_the_vn_moves_and_a_third_of_bpc_does_not(shipped, said):
+def test_at_most_about_a_quarter_of_the_vn_moves_and_a_third_of_bpc_does_not(shipped, said):
     moved = median(shipped["moved"].sel(model="vn"))
-    assert 0.15 < float(moved.min()) < 0.25 < float(moved.max()) < 0.3
+    assert 0.15 < float(moved.min()) < 0.2 < 0.25 < float(moved.max()) < 0.26
     assert said["appA-moved-pc"] == 100 and said["appA-moved-bpc"] < 70
 
 
@@ -106,6 +106,13 @@ def test_what_twice_the_updates_change_of_it(shipped):
     assert not (beside(late["longer_interference"], "bpc") == 1).any()
     for model in ("autoencoder", "linear", "pc_sparse"):
         assert beside(late["longer_interference"], model).sel(pair="digits") == 1
+
+
+def test_with_twice_the_updates_pc_ends_with_about_half_of_its_error_on_digits(shipped):
+    late = store.read(paths.result_file(paths.RESULTS, "paper", "A_predictive_coding.longer"))
+    left = late["longer_final_error"].sel(pair="digits") / shipped["final_error"].sel(pair="digits")
+    found = over_seeds(left.sel(model=["pc", "vn"]))
+    assert found["high"].sel(model="pc") < 0.55 < 0.8 < found["low"].sel(model="vn")
 
 
 def test_with_twice_the_updates_some_networks_do_not_learn_the_second_halves():

@@ -32,7 +32,7 @@ def test_softmax_has_no_zeros_and_sparse_attention_about_as_many_as_a_code(shipp
     zeros = over_seeds(shipped["zero_share"])
     assert zeros["high"].sel(model="softmax") == 0
     vn, sparse = zeros["median"].sel(model="vn_image"), zeros.sel(model=["topk", "sparsemax"])
-    assert (sparse["low"] > 0.9 * vn).all() and (sparse["high"] < 1.1 * vn).all()
+    assert (sparse["low"] > 0.9 * vn).all() and (sparse["high"] < vn).all(), "nearly as many"
     share = median(shipped["effective_share"])
     assert 1 < share.sel(model="topk") / share.sel(model="vn_image") < 1.5
 

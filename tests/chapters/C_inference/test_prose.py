@@ -53,6 +53,27 @@ def test_momentum_makes_most_of_the_speed_and_longer_steps_the_rest_at_the_small
     assert float(step["low"].sel(beta=1, schedule="sweep")) < 1, "undecided"
 
 
+def test_at_the_smaller_beta_the_line_search_is_the_fastest_in_every_stack_and_schedule(r):
+    sweeps = r["needed"].sel(beta=0.1)
+    ahead = over_seeds(sweeps.drop_sel(solver="line_search") / sweeps.sel(solver="line_search"))
+    behind = over_seeds(sweeps.drop_sel(solver="ista") / sweeps.sel(solver="ista"))
+    assert float(ahead["low"].min()) > 1.1 and float(behind["high"].max()) < 0.3
+
+
+def test_what_is_as_fast_as_the_default_settle_and_by_how_much_masks_miss_their_target():
+    stacks = store.read(FILE.with_suffix(".layers.nc"))["cpu"]
+    default = stacks.sel(solver="auto")
+    slower = stacks.sel(solver=["line_search", "restart"]) / default
+    assert float(slower.sel(solver="line_search").min()) > 1.2
+    level = slower.sel(solver="restart") < 1.05
+    assert int(level.sum()) == 1 and float(slower.min()) > 0.95
+    closer = slower.sel(solver="line_search", gap=1e-6) / slower.sel(solver="line_search", gap=1e-3)
+    assert float(closer.min()) > 1
+    one = store.read(FILE.with_suffix(".speed.nc")).sel(size="784x512x256 masked", gap=1e-3)
+    took = one["cpu"].sel(solver="vn_auto") / one["n_samples"]
+    assert 400 * 1.04 < 1e6 * float(took) < 400 * 1.06
+
+
 def test_the_line_search_gains_half_as_much_at_the_larger_beta(r):
     sweeps = r["needed"].sel(depth=3, level=1e-3, schedule="sweep")
     fewer = sweeps.sel(solver="ista") / sweeps.sel(solver="line_search")

@@ -103,3 +103,11 @@ def test_each_dictionary_lowers_one_objective_and_raises_the_other(shipped):
     for moved in shipped["moved"].values:
         one = change.sel(moved=moved)
         assert float(one["low"].min()) < 0 < float(one["high"].max())
+
+
+def test_with_twice_the_updates_the_printed_rule_leaves_more_than_three_times_the_error():
+    late = store.read(paths.RESULTS / "paper" / "D_learning.longer.nc")[
+        "longer_interface_mse_from_top"
+    ]
+    late = late.isel(stage=-1) if "stage" in late.dims else late
+    assert over_seeds(late.sel(rule="literal") / late.sel(rule="frozen"))["low"] > 3

@@ -100,3 +100,6 @@ def test_captions_of_the_account():
     runs = store.read(paths.RESULTS / "paper" / "J_cost.runs.nc")
     assert runs["program"].min() > 0.3e9 and runs["program"].max() < 0.35e9
     assert int((runs["peak"] > 2.5e9).sum()) == 1
+    minutes, sizes = found["seconds"] / 60, found["bytes"] / 1e6
+    assert int((minutes > 500).sum()) == 0 and int((minutes < 10).sum()) <= 2
+    assert sizes.min() > 0.1 and 12 < sizes.max() < 13 and 6 < found["peak"].max() / 1e9 < 6.5

@@ -9,8 +9,9 @@ import pytest
 
 from benchmarks.confirm.frozen import frozen
 from benchmarks.confirm.predictions import FAILS, HOLDS, MISSING, UNDECIDED, verdict
-from chapters.best_digits import predictions, study
+from chapters.best_digits import figures, predictions, study
 from vnlib.book import chapter, paths, store
+from vnlib.plots.statistics import over_seeds
 
 SIDECAR = chapter.spec("best_digits").sidecar
 RIVALS = SIDECAR["rivals"]
@@ -89,3 +90,11 @@ def test_settings_are_those_of_the_shipped_runs():
         if str(text.item()):
             axes = {name: text[name].item() for name in ("model", "seed")}
             assert study.settings(paper, axes) == json.loads(str(text.item())), axes
+
+
+def test_least_squares_in_each_pick_and_swaps_share_the_gain_of_the_inference():
+    stored = store.read(paths.result_file(paths.RESULTS, "paper", "best_digits"))
+    steps = ("least squares in each pick / matching pursuit", "swaps / none")
+    for step in steps:
+        found = over_seeds(figures.changed(stored, step).sel(set="id"))
+        assert 0.88 < found["low"] < found["high"] < 0.95, step

@@ -76,6 +76,7 @@ def test_laws_are_kept_apart_by_tokens_and_local_updates(shipped, ratio, ends):
     assert ratio["b_vn_token"] == pytest.approx(1, abs=0.01)
     assert min(ratio["b_mlp"], ratio["b_token_mlp"]) > 40, "nearly all"
     assert ends["replay"]["b_token_mlp"] < ends["replay"]["b_vn_token"], "ahead with replay"
+    assert ends["sequence"]["b_vn_token"] < ends["replay"]["b_token_mlp"] / 2, "without replay"
     last = ends["sequence"]
     assert last["b_vn_fixed"] > 2 * last["b_vn_literal"], "hardly learns later laws"
     forces = models_of(shipped, "forces")
@@ -88,6 +89,17 @@ def test_few_images(shipped):
     assert texts["beyond-cont-lowest-add2"] == "VN-1L"
     errors = median(shipped["data_error"].sel(set="id"))
     assert bool((errors.sel(model="vn_1") < errors.sel(model="ae")).all()), "from any number"
+
+
+def test_after_twice_the_updates_most_of_the_lead_with_many_images_is_lost(shipped):
+    found = ledger.results_of(all_claims()["VN-disc"], paths.RESULTS / "paper")
+    for r, least, most in ((shipped, 1.7, 1.9), (longer(found), 1.1, 1.3)):
+        lead = r["data_error"].sel(model="ae_long") / r["data_error"].sel(model="vn_1")
+        few, many = (over_seeds(lead.sel(set="add2").isel(images=i)) for i in (0, -1))
+        assert 1.75 < few["low"] < few["high"] < 1.95
+        assert least < many["low"] < many["high"] < most
+    tied = over_seeds(lead.sel(set="id", images=[4096, 16384]))
+    assert (tied["low"] > 0.95).all() and (tied["high"] < 1.05).all()
 
 
 def test_inference_takes_twice_a_pass_and_learned_starts_help_sweeps_little(shipped):

@@ -9,7 +9,7 @@ from glued import ends, number
 
 from chapters.beyond_representation import tables
 from vnlib.book import paths, store
-from vnlib.plots.statistics import over_seeds
+from vnlib.plots.statistics import median, over_seeds
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,27 @@ def test_condition_and_error(results):
     by_chance = {name: tables.chance(tables.medians(results, name), "condition") for name in BEST}
     assert max(by_chance["spatial"], by_chance["forces"]) < 0.05
     assert min(by_chance["functions"], by_chance["digits"]) > 0.3, "undecided"
+
+
+def test_codes_as_near_to_the_condition_may_err_more_and_without_learning_it_says_little(results):
+    both = {name: tables.medians(results, name) for name in BEST}
+    for name, best, equal in (
+        ("spatial", "s_vn_1", "s_vn_3"),
+        ("forces", "b_vn_token", "b_vn_gated"),
+    ):
+        near = both[name]["condition"]
+        assert (
+            near[best]
+            == pytest.approx(near[equal], abs=1e-3)
+            == pytest.approx(near.max(), abs=1e-3)
+        )
+    error = tables.codes_of(results)["error_unseen"]
+    assert float((error.sel(model="b_vn_gated") / error.sel(model="b_vn_token")).min()) > 10
+    near = both["digits"]["condition"]
+    assert 1 < near["d_vn_1"] / near["d_vn_3"] < 1.01, "by a hair"
+    for name in ("spatial", "functions"):
+        of_all = tables.alone(results, name, tuple(tables.GROUPS))
+        assert abs(float(median(tables.ranks(of_all, "condition")))) < 0.35
 
 
 def test_a_code_may_fail_and_draw_or_be_met_and_not(results):
