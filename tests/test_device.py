@@ -47,7 +47,8 @@ CLOSE = {"meta": 1e-4, "cuda": 1e-2}  # what losses and energies may differ by, 
 LEARNS_CODES = {"beyond_initialiser"}
 COUNTS = re.compile(r"(steps|updates|sweeps|consolidation)$")
 SMALL = {"beyond_tasks"}  # its images are the smallest on which all decoders are trained
-ALIKE = {"FR1_failure", "beyond_kernel"}  # measure the same of every decoder
+# Measure the same of all models of which this part of their sections is the same.
+ALIKE = {"FR1_failure": "group", "beyond_kernel": "group", "beyond_capacity": "benchmark"}
 EVERY = {"fig4_nbody": "vn"}  # the group of a chapter of which all models run
 FEW = 3  # sweeps of a settle, after the sweep from which it is capped
 # Fewer numbers that go the same way through the code.
@@ -59,6 +60,7 @@ FEWER: dict[str, dict[str, Any]] = {
     "C_inference": {"factors": [1.0, 2.5]},
     # A mask for all signals, and one for each.
     "fig3_functions": {"masks": ["forecast_25", "block_128"]},
+    "beyond_capacity": {"masks": ["forecast_25", "block_128"]},
     "I_mnist": {"test": {"n": 50}, "study": {"end": 4, "shuffles": 2, "watched": 4}},
     # `smoke` has small sizes for the models that it runs itself.
     "I_mnist-vn_3_equal": {"network": {"atoms": [48, 48, 48], "interface": [32, 32]}},
@@ -119,7 +121,7 @@ def models() -> Iterator[tuple[str, str | None]]:
                 way = {"chapter": name} | (_form(own) or {"model": model})
             kind, way = section.get("family") or str(way), str(way)
             if name in ALIKE:
-                kind = section["group"]
+                kind = section[ALIKE[name]]
             asked = section.get("group") == EVERY.get(name, "")
             if asked or way not in trained or kind not in measured:
                 yield name, model

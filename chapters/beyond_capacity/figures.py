@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from benchmarks.baselines.figures import of_models
-from vnlib.book.chapter import spec
 from vnlib.plots.frames import if_computed, label, some
 from vnlib.plots.statistics import median, over_seeds
 from vnlib.plots.style import image_axes, look
@@ -58,11 +57,6 @@ def error(results: xr.Dataset, task: str, part: str) -> xr.DataArray:
     return chosen.median("set")
 
 
-def usual(model: str) -> int:
-    """The size that a model has in its own chapter."""
-    return int(spec("beyond_capacity").sidecar["models"][model]["usual"])
-
-
 def inputs(signals: xr.Dataset, images: xr.Dataset, bodies: xr.Dataset) -> Figure:
     """An input of each benchmark in distribution, above, and one out of it, below."""
     fig, axes = plt.subplots(2, 3, figsize=(9, 4.8), width_ratios=[1.8, 1, 1])
@@ -103,7 +97,7 @@ def sizes(results: xr.Dataset) -> Figure:
             ]
             for model in models:
                 own = values.sel(model=model).dropna("size", how="all")
-                at = own["size"].values / usual(model)
+                at = own["size"].values / own["usual"].item()
                 color, marker = look(label(results, model))
                 faint = 0.45 if part == "id" else 1
                 ax.plot(at, median(own), ls=line, color=color, marker=marker, ms=5, alpha=faint)

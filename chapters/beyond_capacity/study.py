@@ -19,6 +19,7 @@ VARIABLES = {
     "size": ("what grows: atoms, width or components", "1"),
     "set": ("set of inputs", ""),
     "benchmark": ("signals, digits or forces", ""),
+    "usual": ("size that the model has in the chapter of its benchmark", "1"),
     "criterion": ("error on validation data", OVER_ZERO),
     "late_gain": ("share by which the last fifth of the updates lowers that error", "1"),
     "error": ("mean squared error", OVER_ZERO),

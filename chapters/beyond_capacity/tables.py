@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from chapters.beyond_capacity.figures import PARTS, TASKS, error, usual
+from chapters.beyond_capacity.figures import PARTS, TASKS, error
 from vnlib.plots.statistics import percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
@@ -15,11 +15,7 @@ from vnlib.plots.tables import Table, if_computed, spreads
 def ends(values: xr.DataArray) -> dict[str, xr.DataArray]:
     """Errors (model, seed) at the usual and at the largest size of each model, and their ratio."""
     size, there = values["size"], values.notnull().any("seed")
-    names = values["model"].values.tolist()
-    sizes = {
-        "usual": xr.DataArray([usual(name) for name in names], {"model": names}),
-        "largest": size.where(there).max("size"),
-    }
+    sizes = {"usual": values["usual"], "largest": size.where(there).max("size")}
     found = {name: values.where(size == at).max("size") for name, at in sizes.items()}
     return found | {"ratio": found["largest"] / found["usual"]}
 
@@ -59,9 +55,6 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     told: dict[str, Any] = {
         part: {task: ends(error(results, task, part)) for task in TASKS} for part in PARTS
     }
-    told["late"] = {
-        str(model): results["late_gain"].sel(model=model, size=usual(str(model)))
-        for model in results["model"].values
-        if usual(str(model)) in results["size"].values
-    }
+    at_usual = results["size"] == results["usual"]
+    told["late"] = results["late_gain"].where(at_usual).max("size")
     return texts("beyondcapacity", told)

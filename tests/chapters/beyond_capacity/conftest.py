@@ -41,5 +41,5 @@ def results() -> xr.Dataset:
     codes = ds["model"].isin([n for n in models if "mlp" not in n and "transformer" not in n])
     ds["active"] = error.where(there & codes)
     ds["late_gain"], ds["rate"] = ((0 * error + v).where(there) for v in (0.01, np.nan))
-    told = ("label", "group", "benchmark")
+    told = ("label", "group", "benchmark", "usual")
     return ds.assign_coords({key: ("model", [one[key] for one in models.values()]) for key in told})
