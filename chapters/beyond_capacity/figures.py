@@ -17,6 +17,7 @@ from vnlib.plots.statistics import median, over_seeds
 from vnlib.plots.style import image_axes, look
 
 ADDED = ("add2", "sub2", "add3", "addsub4")
+LEAST, MOST = 1e-6, 10  # errors that are shown
 PARTS = {"id": "in distribution", "ood": "out of distribution"}
 
 
@@ -103,9 +104,9 @@ def sizes(results: xr.Dataset) -> Figure:
                 ax.plot(at, median(own), ls=line, color=color, marker=marker, ms=5, alpha=faint)
                 for one in own.transpose("seed", "size") if part == "ood" else ():
                     ax.plot(at, one, ls="", marker=".", ms=3, color=color)
-        _level(ax, 1)
+        _level(ax)
         ax.axvline(1, color="0.6", ls=":", lw=1)
-        ax.set(xscale="log", yscale="log", title=TASKS[task].title)
+        ax.set(xscale="log", title=TASKS[task].title)
         ax.set(xlabel="size, 1: as in the paper's figure", ylabel="error, 1: zero baseline")
         _twos(ax)
         ax.legend(handles=of_models(results, models), fontsize=8)
@@ -145,8 +146,8 @@ def coefficients(results: xr.Dataset) -> Figure:
                     lw=1.2,
                     elinewidth=0.8,
                 )
-            _level(ax, 1)
-            ax.set(xscale="log", yscale="log", title=f"{TASKS[task].title}\n{text}")
+            _level(ax)
+            ax.set(xscale="log", title=f"{TASKS[task].title}\n{text}")
         column[-1].set_xlabel("nonzero coefficients of an input")
         column[-1].legend(handles=of_models(results, models), fontsize=8)
     for ax in axes[:, 0]:
@@ -160,8 +161,11 @@ def coded(results: xr.Dataset, models: Iterable[str]) -> list[str]:
     return [str(model) for model in models if bool(there.sel(model=model))]
 
 
-def _level(ax: Axes, at: float) -> None:
-    ax.axhline(at, color="0.6", ls=":", lw=1)
+def _level(ax: Axes) -> None:
+    """The zero baseline, and an axis of the errors that are shown."""
+    ax.axhline(1, color="0.6", ls=":", lw=1)
+    ax.set_yscale("log")
+    ax.set_ylim(max(ax.get_ylim()[0], LEAST), min(ax.get_ylim()[1], MOST))
 
 
 def _twos(ax: Axes) -> None:

@@ -13,9 +13,11 @@ from vnlib.plots.tables import Table, if_computed, spreads
 
 
 def ends(values: xr.DataArray) -> dict[str, xr.DataArray]:
-    """Errors (model, seed) at the usual and at the largest size of each model, and their ratio."""
-    size, there = values["size"], values.notnull().any("seed")
-    sizes = {"usual": values["usual"], "largest": size.where(there).max("size")}
+    """Errors (model, seed) at the smallest, the usual and the largest size of each model, and the
+    ratio of the last two.
+    """
+    size, there = values["size"], values["size"].where(values.notnull().any("seed"))
+    sizes = {"smallest": there.min("size"), "usual": values["usual"], "largest": there.max("size")}
     found = {name: values.where(size == at).max("size") for name, at in sizes.items()}
     return found | {"ratio": found["largest"] / found["usual"]}
 
@@ -29,6 +31,7 @@ def growth(results: xr.Dataset) -> Table:
             (PARTS[part], name): values
             for part in PARTS
             for name, values in ends(error(results, task, part)).items()
+            if name != "smallest"
         }
         parts[one.title] = spreads(columns, "model")
     return Table(pd.concat(parts, names=["task", "model"]), name="errors at the largest size")
