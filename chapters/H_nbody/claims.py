@@ -234,7 +234,7 @@ def feedback_parts(r: xr.Dataset, reading: str) -> list[Part]:
     measures = "changes of validation, ID and OOD errors and OOD MSE by inverted coupling"
     able = fits(r, reading)
     top = select(r["fact_active_top"], variant=["inverted"])
-    alive = are("active atoms in the top layer, coupling inverted,", ">", 0, top_active=top)
+    alive = are("active atoms in the top layer, coupling inverted", ">", 0, top_active=top)
     alive = scaled(alive, band=None)  # none is no tie with some
     found = [
         falls & are("change of the ID error", "<=", np.log10(1.25), id_log10=cost),
