@@ -62,13 +62,20 @@ def inputs(signals: xr.Dataset, images: xr.Dataset, bodies: xr.Dataset) -> Figur
     """An input of each benchmark in distribution, above, and one out of it, below."""
     fig, axes = plt.subplots(2, 3, figsize=(9, 4.8), width_ratios=[1.8, 1, 1])
     shown = (
-        ("id", "a signal", "id", "a digit", "spring", "bodies, one force"),
-        ("hard", "a Hard signal", "add2", "a sum of two", "gravity+spring", "bodies, two forces"),
+        ("id", "a signal, over the r.m.s. of all", "id", "a digit", "spring", "bodies, one force"),
+        (
+            "hard",
+            "a Hard signal, likewise",
+            "add2",
+            "a sum of two",
+            "gravity+spring",
+            "bodies, two forces",
+        ),
     )
     for row, (kind, *titles) in zip(axes, shown, strict=True):
         one = signals["value"].values[signals["set"].values == kind][0]
         row[0].plot(signals["time"], one, color="0.2", lw=1)
-        row[0].set(xlabel="time [s]", ylabel="signal")
+        row[0].set_xlabel("time [s]")
         name, forces = titles[1::2]
         image_axes(row[1]).imshow(images["image"].sel(set=name).isel(sample=0), vmin=0, vmax=2)
         state = bodies.isel(state=int((bodies["forces"].values == forces).argmax()))
@@ -124,32 +131,20 @@ def coefficients(results: xr.Dataset) -> Figure:
     tasks = [task for task in TASKS if task != "forces"]
     fig, axes = plt.subplots(2, len(tasks), figsize=(11, 7), sharex="col", squeeze=False)
     for column, task in zip(axes.T, tasks, strict=True):
-        models: list[str] = []
         for ax, (part, text) in zip(column, PARTS.items(), strict=True):
             values = error(results, task, part)
             models = some(coded(results, values["model"].values))
             for model in models:
                 own = values.sel(model=model).dropna("size", how="all")
-                found, at = (
-                    over_seeds(own),
-                    median(results["active"].sel(model=model, size=own["size"])),
-                )
+                at = median(results["active"].sel(model=model, size=own["size"]))
+                middle, low, high = (over_seeds(own)[name] for name in ("median", "low", "high"))
                 color, marker = look(label(results, model))
-                ends = found["median"] - found["low"], found["high"] - found["median"]
-                ax.errorbar(
-                    at,
-                    found["median"],
-                    ends,
-                    color=color,
-                    marker=marker,
-                    ms=5,
-                    lw=1.2,
-                    elinewidth=0.8,
-                )
+                style = {"color": color, "marker": marker, "ms": 5, "lw": 1.2, "elinewidth": 0.8}
+                ax.errorbar(at, middle, (middle - low, high - middle), **style)
             _level(ax)
             ax.set(xscale="log", title=f"{TASKS[task].title}\n{text}")
+            ax.legend(handles=of_models(results, models), fontsize=8)
         column[-1].set_xlabel("nonzero coefficients of an input")
-        column[-1].legend(handles=of_models(results, models), fontsize=8)
     for ax in axes[:, 0]:
         ax.set_ylabel("error, 1: zero baseline")
     return fig
