@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
@@ -16,6 +15,7 @@ from vnlib.plots.frames import if_computed, label, some
 from vnlib.plots.statistics import median, over_seeds
 from vnlib.plots.style import image_axes, look
 
+OPTIMISED = "_optimised"  # ends the name of a model whose codes are optimised for the very input
 ADDED = ("add2", "sub2", "add3", "addsub4")
 LEAST, MOST = 1e-6, 10  # errors that are shown
 PARTS = {"id": "in distribution", "ood": "out of distribution"}
@@ -52,10 +52,25 @@ def sets(results: xr.Dataset, task: str, part: str) -> list[str]:
 
 
 def error(results: xr.Dataset, task: str, part: str) -> xr.DataArray:
-    """Errors (model, size, seed) of the models of a task: medians over its sets."""
+    """Errors (model, size, seed) of the models of a task: medians over its sets. A model whose codes
+    are optimised for the very input, too, is there a second time with these.
+    """
     there = results["benchmark"].values == TASKS[task].benchmark
-    chosen = results["error"].isel(model=there).sel(set=sets(results, task, part))
-    return chosen.median("set")
+    found = results[["error", "searched"]].isel(model=there).sel(set=sets(results, task, part))
+    own, optimised = found["error"].median("set"), found["searched"].median("set")
+    optimised = optimised.dropna("model", how="all")
+    names = {
+        name: ("model", [f"{one}{end}" for one in optimised[name].values])
+        for name, end in (("model", OPTIMISED), ("label", ", optimised codes"))
+    }
+    return xr.concat([own, optimised.assign_coords(names)], "model") if names["model"][1] else own
+
+
+def known(results: xr.Dataset, name: str, values: xr.DataArray) -> xr.DataArray:
+    """What results say of the models of `values`, however their codes are found."""
+    models = [str(one).removesuffix(OPTIMISED) for one in values["model"].values]
+    same = {name: values[name] for name in ("model", "label")}
+    return results[name].sel(model=models).assign_coords(same)
 
 
 def inputs(signals: xr.Dataset, images: xr.Dataset, bodies: xr.Dataset) -> Figure:
@@ -106,7 +121,7 @@ def sizes(results: xr.Dataset) -> Figure:
             for model in models:
                 own = values.sel(model=model).dropna("size", how="all")
                 at = own["size"].values / own["usual"].item()
-                color, marker = look(label(results, model))
+                color, marker = look(label(values, model))
                 faint = 0.45 if part == "id" else 1
                 ax.plot(at, median(own), ls=line, color=color, marker=marker, ms=5, alpha=faint)
                 for one in own.transpose("seed", "size") if part == "ood" else ():
@@ -116,7 +131,7 @@ def sizes(results: xr.Dataset) -> Figure:
         ax.set(xscale="log", title=TASKS[task].title)
         ax.set(xlabel="size, 1: as in the paper's figure", ylabel="error, 1: zero baseline")
         _twos(ax)
-        ax.legend(handles=of_models(results, models), fontsize=8)
+        ax.legend(handles=of_models(values, models), fontsize=8)
     lines = [("-", "0.2", "out of distribution"), ("--", "0.6", "in distribution")]
     handles = [Line2D([], [], ls=ls, color=c, label=text) for ls, c, text in lines]
     fig.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8.5)
@@ -133,27 +148,28 @@ def coefficients(results: xr.Dataset) -> Figure:
     for column, task in zip(axes.T, tasks, strict=True):
         for ax, (part, text) in zip(column, PARTS.items(), strict=True):
             values = error(results, task, part)
-            models = some(coded(results, values["model"].values))
+            active = known(results, "active", values)
+            models = some(coded(active))
             for model in models:
                 own = values.sel(model=model).dropna("size", how="all")
-                at = median(results["active"].sel(model=model, size=own["size"]))
+                at = median(active.sel(model=model, size=own["size"]))
                 middle, low, high = (over_seeds(own)[name] for name in ("median", "low", "high"))
-                color, marker = look(label(results, model))
+                color, marker = look(label(values, model))
                 style = {"color": color, "marker": marker, "ms": 5, "lw": 1.2, "elinewidth": 0.8}
                 ax.errorbar(at, middle, (middle - low, high - middle), **style)
             _level(ax)
             ax.set(xscale="log", title=f"{TASKS[task].title}\n{text}")
-            ax.legend(handles=of_models(results, models), fontsize=8)
+            ax.legend(handles=of_models(values, models), fontsize=8)
         column[-1].set_xlabel("nonzero coefficients of an input")
     for ax in axes[:, 0]:
         ax.set_ylabel("error, 1: zero baseline")
     return fig
 
 
-def coded(results: xr.Dataset, models: Iterable[str]) -> list[str]:
-    """Those of these models that write an input as coefficients."""
-    there = results["active"].notnull().any(["size", "seed"])
-    return [str(model) for model in models if bool(there.sel(model=model))]
+def coded(active: xr.DataArray) -> list[str]:
+    """The models that write an input as coefficients, of which these are counts."""
+    there = active.notnull().any(["size", "seed"])
+    return [str(model) for model in active["model"].values[there.values]]
 
 
 def _level(ax: Axes) -> None:

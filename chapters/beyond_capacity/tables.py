@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from chapters.beyond_capacity.figures import PARTS, TASKS, error
+from chapters.beyond_capacity.figures import PARTS, TASKS, error, known
 from vnlib.plots.statistics import percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
@@ -45,9 +45,9 @@ def every(results: xr.Dataset) -> Table:
     parts = {}
     for task, one in TASKS.items():
         columns = {text: error(results, task, part) for part, text in PARTS.items()}
-        models = columns[PARTS["id"]]["model"]
+        values = columns[PARTS["id"]]
         more = {"coefficients": "active", "late gain": "late_gain", "learning rate": "rate"}
-        columns |= {text: results[name].sel(model=models) for text, name in more.items()}
+        columns |= {text: known(results, name, values) for text, name in more.items()}
         parts[one.title] = spreads(columns, "model", "size")
     found = pd.concat(parts, names=["task", "model", "size"])
     return Table(found, formats={"late gain": percent}, name="errors at all sizes")

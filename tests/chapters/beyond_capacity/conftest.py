@@ -38,6 +38,7 @@ def results() -> xr.Dataset:
         {"model": coords["model"], "set": EVERY},
     )
     ds = xr.Dataset({"error": error.where(there & has)})
+    ds["searched"] = (ds["error"] / 2).where(ds["model"] == "digits_ae")
     codes = ds["model"].isin([n for n in models if "mlp" not in n and "transformer" not in n])
     ds["active"] = error.where(there & codes)
     ds["late_gain"], ds["rate"] = ((0 * error + v).where(there) for v in (0.01, np.nan))

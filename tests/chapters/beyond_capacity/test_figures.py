@@ -29,13 +29,24 @@ def test_lines_are_medians_over_sets_and_seeds_against_the_size_over_the_usual_o
     assert len(points) == 2, "a point for each seed"
 
 
+def test_optimised_codes_are_a_model_of_their_own(results):
+    values = figures.error(results, "digits", "ood")
+    known = figures.known(results, "active", values)
+    names = ("digits_ae", "digits_ae" + figures.OPTIMISED)
+    own, optimised = (values.sel(model=name, size=128) for name in names)
+    assert (optimised == own / 2).all() and optimised["label"] == "AE, optimised codes"
+    assert "digits_vn_optimised" not in values["model"]
+    counts = [known.sel(model=name, size=128) for name in names]
+    assert (counts[0] == counts[1]).all() and counts[1].notnull().all()
+
+
 def test_bodies_are_five_under_one_force_or_under_several(results):
     assert figures.sets(results, "forces", "id") == ["gravity, 5 bodies"]
     assert figures.sets(results, "forces", "ood") == ["gravity+drag, 5 bodies"]
 
 
 def test_only_models_that_code_have_coefficients(results):
-    found = figures.coded(results, results["model"].values)
+    found = figures.coded(results["active"])
     assert "digits_vn" in found and "forces_mlp" not in found
 
 

@@ -101,6 +101,14 @@ def test_the_autoencoder_errs_more_on_sums_than_the_network_at_the_same_multiple
     assert (wide > line(results, "digits", "ood", "digits_vn").sel(size=1024)).all()
 
 
+def test_with_optimised_codes_the_autoencoder_is_between_larger_networks(results):
+    optimised = line(results, "digits", "ood", "digits_ae_optimised")
+    network = line(results, "digits", "ood", "digits_vn")
+    assert (optimised.sel(size=128) > network.sel(size=512)).all()
+    assert (optimised.sel(size=256) < network.sel(size=1024)).all()
+    assert (optimised.sel(size=256) > network.sel(size=3136)).all()
+
+
 def test_training_had_not_settled_least_of_all_that_of_large_dictionaries(results):
     for model in ("digits_vn", "forces_vn_token"):
         late = median(results["late_gain"].sel(model=model)).dropna("size")
