@@ -16,6 +16,10 @@ from vnlib.plots.statistics import median, over_seeds
 from vnlib.plots.style import image_axes, look
 
 OPTIMISED = "_optimised"  # ends the name of a model whose codes are optimised for the very input
+SEARCHED = {
+    "digits_ae": "AE, optimised codes",
+    "digits_ksparse": "k-sparse AE, optimised codes",
+}
 ADDED = ("add2", "sub2", "add3", "addsub4")
 LEAST, MOST = 1e-6, 10  # errors that are shown
 PARTS = {"id": "in distribution", "ood": "out of distribution"}
@@ -58,12 +62,14 @@ def error(results: xr.Dataset, task: str, part: str) -> xr.DataArray:
     there = results["benchmark"].values == TASKS[task].benchmark
     found = results[["error", "searched"]].isel(model=there).sel(set=sets(results, task, part))
     own, optimised = found["error"].median("set"), found["searched"].median("set")
-    optimised = optimised.dropna("model", how="all")
-    names = {
-        name: ("model", [f"{one}{end}" for one in optimised[name].values])
-        for name, end in (("model", OPTIMISED), ("label", ", optimised codes"))
+    there = [name for name in SEARCHED if name in own["model"].values]
+    told = {
+        "model": [name + OPTIMISED for name in there],
+        "label": ("model", [SEARCHED[name] for name in there]),
     }
-    return xr.concat([own, optimised.assign_coords(names)], "model") if names["model"][1] else own
+    return (
+        xr.concat([own, optimised.sel(model=there).assign_coords(told)], "model") if there else own
+    )
 
 
 def known(results: xr.Dataset, name: str, values: xr.DataArray) -> xr.DataArray:
