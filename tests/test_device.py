@@ -1,19 +1,15 @@
-"""Where the computation goes: "auto" takes CUDA where there is one, and all models of all chapters
-train and predict on another device to the numbers of the CPU: nothing that a run computes depends
-on where.
+"""All models of all chapters train and predict on another device to the numbers of the CPU: nothing
+that a run computes depends on where.
 
-The other device is that of `fake_device`. A run is one of the profile `smoke`, with two updates and
-settles of few sweeps.
+The other device is that of `fake_device`, runs are those of `light_chapters`.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,36 +17,27 @@ import pytest
 import torch
 import xarray as xr
 from fake_device import DEVICE, elsewhere
-from torch import nn
+from light_chapters import FEW, SMALL, brief, form, make_light, spec
 
 from benchmarks.baselines import lengthened
-from benchmarks.spatial.decoders import mean_squared_error, train_decoder
 from chapters.A_predictive_coding import study as predictive
 from chapters.B_attention import measure as attention
 from chapters.C_inference import measure as inference
-from data_gen import mnist, nbody, signals
+from data_gen import signals
 from vnlib.book import chapter, paths, store
 from vnlib.checkpoint import History
-from vnlib.fit import Course, FitConfig, GradientLearner, fit
-from vnlib.layer import Layer
-from vnlib.learning.learner import LocalLearner
-from vnlib.network import VectorNetwork, VNConfig
-from vnlib.prox import make_penalty
-from vnlib.settle import SettleConfig, Settled, Settler
+from vnlib.fit import Course, GradientLearner
+from vnlib.settle import Settled, Settler
 from vnlib.settle.quadratic import Quadratic
-from vnlib.settle.schedule import Run
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 CLOSE = {"meta": 1e-4, "cuda": 1e-2}  # what losses and energies may differ by, relatively
 # Its targets are settled codes, which a gap leaves further apart than energies: by .051 on a GPU.
 LEARNS_CODES = {"beyond_initialiser"}
-COUNTS = re.compile(r"(steps|updates|sweeps|consolidation)$")
-SMALL = {"beyond_tasks"}  # its images are the smallest on which all decoders are trained
 # Measure the same of all models of which this part of their sections is the same.
 ALIKE = {"FR1_failure": "group", "beyond_kernel": "group", "beyond_capacity": "benchmark"}
 EVERY = {"fig4_nbody": "vn"}  # the group of a chapter of which all models run
-FEW = 3  # sweeps of a settle, after the sweep from which it is capped
 # Fewer numbers that go the same way through the code.
 FEWER: dict[str, dict[str, Any]] = {
     # Starts are learned and compared on the CPU, whatever the device is.
@@ -92,11 +79,6 @@ TOO_SMALL = {
     ("fig5_mnist", "dct_count"),
     ("fig5_mnist", "m_ksparse"),
 }
-spec = cache(chapter.spec)
-DATA = {
-    (module, name): cache(getattr(module, name))
-    for module, name in ((mnist, "_mnist"), (nbody, "make"))
-}
 
 
 def models() -> Iterator[tuple[str, str | None]]:
@@ -115,10 +97,10 @@ def models() -> Iterator[tuple[str, str | None]]:
         every = chapter.Chapter(one, one.check({"profile": "smoke"}))
         for model, own in one.sidecar["models"].items():
             section = every.model(model)
-            way = {"family": section.get("family")} | _form(section["options"])
+            way = {"family": section.get("family")} | form(section["options"])
             if not section.get("family"):
                 own = {k: v for k, v in own.items() if k not in ("label", "group")}
-                way = {"chapter": name} | (_form(own) or {"model": model})
+                way = {"chapter": name} | (form(own) or {"model": model})
             kind, way = section.get("family") or str(way), str(way)
             if name in ALIKE:
                 kind = section[ALIKE[name]]
@@ -127,41 +109,6 @@ def models() -> Iterator[tuple[str, str | None]]:
                 yield name, model
             trained.add(way)
             measured.add(kind)
-
-
-def _form(options: Any) -> Any:
-    """Names and texts of options, and of lists whether they have one item or more."""
-    if isinstance(options, Mapping):
-        return {name: _form(value) for name, value in sorted(options.items())}
-    if isinstance(options, Sequence) and not isinstance(options, str):
-        return min(len(options), 2)
-    return options if isinstance(options, (str, bool)) else None
-
-
-def _brief(settings: Any, name: str = "") -> Any:
-    """Settings with two updates and two sweeps, also of every solver."""
-    if isinstance(settings, Mapping):
-        return {k: _brief(v, name if COUNTS.search(name) else k) for k, v in settings.items()}
-    return min(settings, 2) if isinstance(settings, int) and COUNTS.search(name) else settings
-
-
-def _made_brief(settler: Settler, *given: Any, **options: Any) -> None:
-    """`Settler.__init__`, for few sweeps also where the code, not the settings, says how many."""
-    MAKE_SETTLER(settler, *given, **options)
-    config = settler.config
-    if config.method != "cd":
-        few = min(config.max_sweeps, config.cap_from + FEW)
-        settler.config = replace(config, max_sweeps=few)
-
-
-MAKE_SETTLER = Settler.__init__
-
-
-def make_light(patch: pytest.MonkeyPatch) -> None:
-    """Settles of few sweeps, and data, which come from the CPU whatever the device is, made once."""
-    patch.setattr(Settler, "__init__", _made_brief)
-    for (module, name), made in DATA.items():
-        patch.setattr(module, name, made)
 
 
 TWICE = f".{lengthened.PART}"
@@ -194,16 +141,16 @@ def computed(
             return store.GridResult(xr.Dataset(), ())
         first = {axis: values[0] for axis, values in axes.items()}
         fewer = FEWER.get(path.stem, {}) | FEWER.get(f"{path.stem}-{model}", {})
-        brief = _brief(chapter.overlay(settings(first), fewer))
-        asked.append(json.dumps(brief))
+        given = brief(chapter.overlay(settings(first), fewer))
+        asked.append(json.dumps(given))
         key = (path.stem, str(first), asked[-1])
         if path.stem.split(".")[0] == name:
             with told.listening(), elsewhere() if device == DEVICE else nullcontext():
-                found.append(made := run(first, brief, folder))
+                found.append(made := run(first, given, folder))
             if device == CPU:
                 ON_CPU[key] = made
         elif (made := ON_CPU.get(key)) is None:  # the first pass is that on the CPU
-            made = ON_CPU[key] = run(first, brief, folder)
+            made = ON_CPU[key] = run(first, given, folder)
         every = made.expand_dims({axis: list(values) for axis, values in axes.items()})
         stored.setdefault(path.stem, []).append(every)
         return store.GridResult(every, ())
@@ -333,174 +280,3 @@ def test_a_broken_device_is_found_out(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert len(cpu.losses) == 1 and len(cpu.energies) > 3
     with pytest.raises(AssertionError):
         cpu.same(other, CLOSE["cuda"])
-
-
-def test_what_a_device_refuses_is_refused():
-    with elsewhere():
-        here, there = torch.ones(2), torch.ones(2, device=DEVICE)
-        for wrong in (
-            lambda: here + there,
-            lambda: there.numpy(),
-            lambda: torch.rand(2, device=DEVICE, generator=torch.Generator()),
-            lambda: there[torch.tensor([True, False])] @ here,
-        ):
-            with pytest.raises((RuntimeError, TypeError)):
-                wrong()
-        assert (there.cpu() + here).tolist() == [2.0, 2.0] == (there + 1.0).tolist()
-        assert type(there.cpu()) is torch.Tensor and there.device == DEVICE
-
-
-def test_what_waits_is_refused_where_nothing_may():
-    with elsewhere() as device:
-        there = torch.ones(2, device=DEVICE)
-        waiting = [
-            there[0].item,
-            there.tolist,
-            there.nonzero,
-            there.cpu,
-            lambda: bool(there.all()),
-            lambda: int(there[0]),
-            lambda: float(there.sum()),
-            lambda: there[there > 0],
-            lambda: there.masked_select(there > 0),
-            lambda: torch.equal(there, there),
-            lambda: torch.where(there > 0)[0],
-        ]
-        for wait in waiting:
-            wait()
-            with device.ahead(), pytest.raises(RuntimeError, match="waits for the device"):
-                wait()
-        with device.ahead():
-            torch.where(there > 0, there, 0.0).sum()
-
-
-SWEEPS = {
-    "ista": {"method": "ista"},
-    "fista": {"method": "fista"},
-    "restart": {"method": "restart"},
-    "line search": {"method": "line_search"},
-    "staggered": {"method": "line_search", "schedule": "staggered"},
-    "recurrent": {"method": "line_search", "schedule": "recurrent"},
-    "recurrent, one step size": {"method": "restart", "schedule": "recurrent"},
-    "several steps, mixed": {"method": "line_search", "steps": 2, "mix": 0.2},
-    "duality gap": {"method": "line_search", "criterion": "gap"},
-    "capped": {"method": "line_search", "cap_from": 7},
-    "concave": {"method": "line_search"},
-    "every sweep taken back": {"method": "line_search", "check_every": 1, "monotone": True},
-    "alone": {"method": "admm"},
-}
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("case", SWEEPS)
-def test_sweeps_between_two_looks_do_not_wait_for_the_device(
-    monkeypatch: pytest.MonkeyPatch, case: str
-):
-    """From codes at 0, from codes and on from a settle; and the results are those of the CPU."""
-    depth = 1 if case == "alone" else 3
-    penalty: dict[str, Any] = {"kind": "mcp", "gamma": 3.0} if case == "concave" else {}
-    penalty |= {"top_k": 5} if case == "capped" else {}
-    given = {"criterion": "energy", "check_every": 5, "max_sweeps": 20, "tol": 1e-3} | SWEEPS[case]
-    config, found, sweep = SettleConfig(**given), [], Run.sweep
-    rng = torch.Generator().manual_seed(0)
-    mats = [torch.nn.functional.normalize(torch.randn(8, 10, generator=rng), dim=0) for _ in "VU"]
-    x, seen = torch.randn(9, 8, generator=rng), (torch.rand(9, 8, generator=rng) > 0.2).float()
-    with elsewhere() as device:
-
-        def sweeping(run: Run, capped: bool) -> None:
-            with device.ahead():
-                sweep(run, capped)
-
-        monkeypatch.setattr(Run, "sweep", sweeping)
-        for where in (CPU, DEVICE):
-            V, U = (one.to(where) for one in mats)
-            layers = [
-                Layer(V, U if index + 1 < depth else None, make_penalty(sparsity=0.05, **penalty))
-                for index in range(depth)
-            ]
-            settler = Settler(layers, feedback=0.3, config=config)
-            mask = None if case == "alone" else seen.to(where)
-            first = settler(x.to(where), mask=mask)
-            codes = [code + 0.1 for code in first.codes]
-            ends = [first, settler(x.to(where), codes, mask=mask), settler(x.to(where), first)]
-            found.append([(*(c.cpu() for c in end.codes), end.sweeps.cpu()) for end in ends])
-    torch.testing.assert_close(found[1], found[0])
-
-
-class Line(nn.Module):
-    def __init__(self, seen: Callable[[], None]) -> None:
-        super().__init__()
-        self.seen = seen
-        self.weight = nn.Parameter(torch.ones(6, 6))
-
-    def loss(self, x: torch.Tensor, *, generator: torch.Generator) -> torch.Tensor:
-        self.seen()
-        return (x @ self.weight - x).square().mean()
-
-
-@pytest.mark.parametrize("rule", ["gradient", "local"])
-def test_steps_do_not_wait_for_the_device(rule: str):
-    """But for what a settle asks for itself."""
-    with elsewhere() as device:
-        x = torch.rand(40, 6, generator=torch.Generator().manual_seed(0)).to(DEVICE)
-        network = VectorNetwork(VNConfig(n_inputs=6, atoms=(8,)), seed=0).to(DEVICE)
-        settled, waits = network.settle(x), []
-        network.settle = lambda *_, **__: waits.append(device.waits.total()) or settled
-        learner = LocalLearner(network)
-        if rule == "gradient":
-            learner = GradientLearner(Line(lambda: waits.append(device.waits.total())), lr=1e-2)
-            learner.model.to(DEVICE)
-        fit(learner, (x,), FitConfig(steps=9, batch_size=20, keep="last"), seed=0)
-    assert len(waits) == 9 and len(set(waits)) == 1
-
-
-def device(name: str) -> torch.device:
-    spec = chapter.spec("fig2_spatial")
-    return chapter.Chapter(spec, spec.check({"device": name})).device
-
-
-@pytest.mark.parametrize("there", [True, False])
-def test_auto_takes_cuda_where_there_is_one(monkeypatch: pytest.MonkeyPatch, there: bool):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
-    monkeypatch.setattr(
-        torch, "empty", lambda *_, **__: torch.zeros(0)
-    )  # the probe of the device itself
-    assert device("auto").type == ("cuda" if there else "cpu")
-    assert device("cpu").type == "cpu"
-
-
-@pytest.mark.gpu
-@needs_cuda
-def test_a_network_learns_the_same_on_cuda():
-    x = torch.randn(200, 12, generator=torch.Generator().manual_seed(0))
-    config = VNConfig(n_inputs=12, atoms=(16, 12), interface=(8,), sparsity=(0.1, 0.05), top_k=6)
-    found = {}
-    for where in ("cpu", "cuda"):
-        network = VectorNetwork(config, seed=0).to(where)
-        network.start_from_samples(x.to(where), seed=0)
-        steps = FitConfig(steps=20, batch_size=50)
-        fit(LocalLearner(network), (x.to(where),), steps, seed=0, validate=lambda: 0.0)
-        found[where] = network.reconstruct(network.settle(x.to(where))).cpu()
-    # A sum in another order may settle on another support, for a few of the 200 samples.
-    assert (found["cuda"] - found["cpu"]).norm() < 2e-2 * found["cpu"].norm()
-
-
-@pytest.mark.gpu
-@needs_cuda
-@pytest.mark.parametrize("family", ["vn", "vae", "factorised"])
-def test_decoders_train_on_cuda(tmp_path, family):
-    x = torch.eye(16, device="cuda").repeat(1, 2)
-    images = torch.rand(16, 8, 8, generator=torch.Generator().manual_seed(0)).cuda()
-    options = {"streams": "joint", "n_atoms": 16} if family == "vn" else {}
-    model = train_decoder(
-        (x, images),
-        (x, images),
-        family=family,
-        options=options,
-        lr=1e-2,
-        steps=5,
-        batch_size=8,
-        seed=0,
-        workdir=tmp_path,
-    )
-    assert mean_squared_error(model, (x, images)) < float(images.square().mean()) * 10

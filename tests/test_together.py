@@ -1,6 +1,6 @@
 """Models that sidecars mark `together`: their seeds train in one batch to the numbers of each alone.
 
-A run is one of the profile `smoke`, with two updates and settles of few sweeps.
+Runs are those of `light_chapters`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from test_device import SMALL, _brief, _form, make_light, spec
+from light_chapters import SMALL, brief, form, make_light, spec
 
 from vnlib import fit_many
 from vnlib.book import chapter, paths, store
@@ -30,7 +30,7 @@ def marked() -> Iterator[tuple[str, str]]:
         every = chapter.Chapter(one, one.check({"profile": "smoke"}))
         for model in one.sidecar["models"]:
             section = every.model(model)
-            kind = str((section["family"], _form(section["options"])))
+            kind = str((section["family"], form(section["options"])))
             if section.get("together") and (first or kind not in seen):
                 first = False
                 seen.add(kind)
@@ -65,7 +65,7 @@ def test_seeds_in_one_batch_are_each_as_alone(
             for one in seeds:
                 folder = tmp_path / where / str(one["seed"])
                 folder.mkdir(parents=True)
-                calls.append(partial(run, one, _brief(settings(first)), folder))
+                calls.append(partial(run, one, brief(settings(first)), folder))
         assert len([call() for call in calls[:2]]) == len(dict(fit_many.side_by_side(calls[2:])))
         raise Seen
 
