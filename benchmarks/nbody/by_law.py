@@ -226,8 +226,8 @@ def rbf_ridge(
     found = []
     for law, name in enumerate(LAWS):
         states, held = (states_of(one, scales, law) for one in (train, validation))
-        drawn = _drawn(states.tokens, centres, seed, name)
-        found.append(chosen([Kernels(drawn, width) for width in bandwidths], states, held))
+        at = places(states.tokens, centres, seed, name)
+        found.append(chosen([Kernels(at, width) for width in bandwidths], states, held))
     facts: dict[str, float] = {"numbers": 0.0}
     for name, one in zip(LAWS, found, strict=True):
         sizes = [c.size for c in one.features.centres.values()]
@@ -237,8 +237,14 @@ def rbf_ridge(
     return ByLaw(found, scales), facts
 
 
-def _drawn(tokens: LawTokens, centres: int, seed: int, name: str) -> dict[str, Array]:
-    """So many of all tokens of a law, by kind."""
+def places(tokens: LawTokens, centres: int, seed: int, name: str) -> dict[str, Array]:
+    """So many of all tokens of a law, by kind.
+
+    Raises
+    ------
+    ValueError
+        Where there are fewer.
+    """
     sizes = {kind: len(one.x) for kind, one in tokens.kinds.items()}
     total = sum(sizes.values())
     checks.number(f"centres of {name}", centres, low=1, high=total, integer=True)

@@ -19,11 +19,16 @@ from benchmarks.nbody.by_law import rbf_ridge
 from benchmarks.nbody.dynamics import train_dynamics
 from benchmarks.nbody.forces import Predict, Trained
 from benchmarks.nbody.operators import operator_network
+from benchmarks.nbody.processes import processes
 from data_gen import nbody
 from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.book.comparison import training
 
-OWN = {"operators": operator_network, "rbf_by_law": rbf_ridge}  # families of closed forms by law
+OWN = {  # families of closed forms by law
+    "operators": operator_network,
+    "rbf_by_law": rbf_ridge,
+    "process_by_law": processes,
+}
 FIELDS = ("gravity", "spring")  # the laws that act between bodies
 VARIABLES = measure.VARIABLES | {
     "learning_time": ("processor time of learning", "s"),
@@ -52,6 +57,8 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
     """What a run depends on besides its axes, and the hash of what was fixed before."""
     s, model, seed = chapter.settings, chapter.model(axes["model"]), axes["seed"]
     drawn = axes["model"] in s["pictures"] and seed == 0
+    paths = dict(chapter.spec.sidecar["rollouts"][chapter.profile])
+    follows = axes["model"] in paths.pop("models")
     return {
         "frozen": frozen(chapter.spec.sidecar),
         "data": {
@@ -63,11 +70,14 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
         },
         "training": training(chapter, axes["model"], 0, False),
         "picture": {name: s[name] for name in ("reach", "points")} if drawn else {},
+        "rollouts": paths | {"seed": paths["seed"] + seed} if follows else {},
     }
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-    """A model learned from single forces, and measured on mixtures, on states of its own."""
+    """A model learned from single forces, and measured on mixtures and by the paths that bodies take
+    under it, on states of its own.
+    """
     data = measure.states(**settings["data"])
     began = time.process_time()
     model, more = learned(data, axes["seed"], workdir, settings["training"])
@@ -77,7 +87,8 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     with torch.no_grad():
         model.predict(test.bodies)
     more |= {"learning_time": took, "telling_time": time.process_time() - began}
-    found = measure.study(data, model).assign(more)
+    truth = measure.truth(**settings["rollouts"]) if settings["rollouts"] else None
+    found = measure.study(data, model, truth=truth).assign(more)
     if settings["picture"]:
         found = found.merge(fields(model.predict, **settings["picture"]))
     return found
