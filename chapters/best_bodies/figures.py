@@ -31,6 +31,7 @@ BY_CELL = (
     "vn_256",
     "vn_512_vector",
     "rbf_512",
+    "process_rational",
     "factorized",
     "token_mlp",
     "factorized_dense",

@@ -11,13 +11,14 @@ import xarray as xr
 
 from benchmarks.confirm.predictions import HOLDS, sides
 from benchmarks.nbody.figures import LAWS
+from chapters.best_bodies import figures_paths
 from chapters.best_bodies.figures import STEPS, changed, curved, relative, run
 from chapters.best_bodies.predictions import decided, mean_ratio, ratio
 from vnlib.plots.frames import label, some
 from vnlib.plots.statistics import ahead, texts
 from vnlib.plots.tables import Table, frame, if_computed, spreads
 
-OWN = ("vn_256", "vn_512", "vn_512_vector")
+OWN = ("vn_256", "vn_512", "vn_1024", "vn_512_vector")
 RIVALS = (
     "token_mlp",
     "token_mlp_longer",
@@ -26,6 +27,9 @@ RIVALS = (
     "rbf_tokens",
     "rbf_256",
     "rbf_512",
+    "rbf_1024",
+    "process_rational",
+    "process_matern",
     "mlp",
     "gnn",
     "transformer",
@@ -91,6 +95,29 @@ def wins(results: xr.Dataset) -> Table:
 
 
 @if_computed
+def distances(results: xr.Dataset) -> Table:
+    """How far bodies are from their true paths at the end, by the forces that act."""
+    found = _at_the_end(results, [figures_paths.distance(results, m) for m in _followed(results)])
+    return Table(_plain({"distance [box]": found}), name="distances")
+
+
+@if_computed
+def energies(results: xr.Dataset) -> Table:
+    """How far the change of their energy is from the true one at the end, where no drag acts."""
+    each = [figures_paths.energy_error(results, m) for m in _followed(results)]
+    return Table(_plain({"energy [box²/s²]": _at_the_end(results, each)}), name="energies")
+
+
+def _followed(results: xr.Dataset) -> list[str]:
+    return some(figures_paths.followed(results))
+
+
+def _at_the_end(results: xr.Dataset, each: list[xr.DataArray]) -> xr.DataArray:
+    found = _named(results, [one.isel(step=-1, drop=True) for one in each], _followed(results))
+    return found.assign_coords(panel=[figures_paths.title(str(p)) for p in found["panel"].values])
+
+
+@if_computed
 def ingredients(results: xr.Dataset) -> Table:
     """What each ingredient changes where gravity or springs act, and in how many cells."""
     rows = some([name for name, pair in STEPS.items() if len(run(results, pair)) == 2])
@@ -141,6 +168,9 @@ def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
         "numbers": {m: results["fact_parameters"].sel(model=m).median() for m in run(results, OWN)},
         "seconds": {m: results["learning_time"].sel(model=m) for m in run(results, OWN + RIVALS)},
     }
+    for model in figures_paths.followed(results):
+        end = figures_paths.distance(results, model).isel(step=-1, drop=True)
+        told[f"distance-{model}"] = end
     for model in run(results, OWN):
         rivals = run(results, RIVALS)
         told[f"wins-{model}"] = {r: ahead(sides(ratio(results, model, [r]))) for r in rivals}

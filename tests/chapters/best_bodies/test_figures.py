@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from chapters.best_bodies import figures, tables
+from chapters.best_bodies import figures, figures_paths, tables
 from vnlib.book import chapter
 
 SIDECAR = chapter.spec("best_bodies").sidecar
@@ -19,6 +19,35 @@ def test_every_figure_is_drawn_or_says_why_not(name, results):
     nothing = results.sel(model=["film"])
     assert isinstance(getattr(figures, name)(nothing), Figure)
     plt.close("all")
+
+
+def test_paths_are_drawn_or_it_is_said_why_not(results):
+    fig = figures_paths.paths(results)
+    titles = [ax.get_title() for ax in fig.axes if ax.get_title()]
+    assert titles == ["gravity", "gravity + drag", "all four forces"]
+    (first,) = (one for one in fig.axes[0].lines if one.get_label() == "VN_256")
+    np.testing.assert_allclose(first.get_xdata(), [2.5, 4.995])
+    np.testing.assert_allclose(first.get_ydata(), [0.1 * (500 / 999) ** 0.5, 0.1])
+    assert isinstance(figures_paths.paths(results.sel(model=["film"])), Figure)
+    assert isinstance(figures_paths.paths(results.drop_vars("drift")), Figure)
+    plt.close("all")
+
+
+def test_what_is_lost_is_drawn_at_the_edge(results):
+    results["drift"].loc[{"model": "mlp"}] = np.inf
+    fig = figures_paths.paths(results)
+    (lost,) = (one for one in fig.axes[0].lines if one.get_label() == "MLP")
+    assert (lost.get_ydata() == figures_paths.CAP).all()
+    plt.close(fig)
+
+
+def test_tables_of_paths_are_of_their_end(results):
+    found = tables.distances(results).frame
+    assert list(found.index) == ["VN_256", "PROCESS_RATIONAL", "MLP"]
+    np.testing.assert_allclose(found.iloc[:, 0], [0.1, 0.2, 3.0])
+    energy = tables.energies(results).frame
+    np.testing.assert_allclose(energy.iloc[:, 0], [0.01, 0.04, 9.0])
+    assert not any("drag" in str(column) for column in energy.columns)
 
 
 def test_fields_show_the_truth_and_what_each_model_leaves(results):
