@@ -9,6 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.baselines.figures import of_models
 from vnlib.plots.frames import if_computed, label, some
@@ -166,6 +167,10 @@ def coefficients(results: xr.Dataset) -> Figure:
             _level(ax)
             ax.set(xscale="log", title=f"{TASKS[task].title}\n{text}")
             ax.legend(handles=of_models(values, models), fontsize=8)
+        axis = column[-1].xaxis
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())  # such as 300 and 400, which overlap
         column[-1].set_xlabel("nonzero coefficients of an input")
     for ax in axes[:, 0]:
         ax.set_ylabel("error, 1: zero baseline")

@@ -136,3 +136,27 @@ def test_pca_draws_whole_hard_signals_better_from_24_components_on(results):
     own = median(line(results, "whole", "ood", "signals_vn"))
     theirs = median(line(results, "whole", "ood", "signals_pca"))
     assert theirs.sel(size=[24, 48, 96]).max() < own.min() and theirs.sel(size=6) > own.max()
+
+
+def test_only_pca_cosines_and_optimised_codes_cross_the_line_of_the_network(results):
+    names = {"whole": "signals_vn", "digits": "digits_vn", "forces": "forces_vn_token"}
+    crossing = set()
+    for task, network in names.items():
+        values = median(error(results, task, "ood"))
+        lines = {
+            str(m): (own["size"] / own["usual"], np.log(own))
+            for m in values["model"].values
+            if (own := values.sel(model=m).dropna("size")).size
+        }
+        at, known = lines.pop(network)
+        for model, (size, own) in lines.items():
+            both = size[(size >= at.min()) & (size <= at.max())]
+            gap = own.sel(size=both["size"]) - np.interp(np.log(both), np.log(at), known)
+            if (gap > 0).any() and (gap < 0).any():
+                crossing.add(model)
+    assert crossing == {"signals_pca", "digits_pca", "digits_dct", "digits_ae_optimised"}
+
+
+def test_pca_of_twice_the_components_overtakes_every_dictionary_on_sums(results):
+    theirs = line(results, "digits", "ood", "digits_pca").sel(size=234)
+    assert theirs.max() < line(results, "digits", "ood", "digits_vn").min()
