@@ -31,7 +31,7 @@ BY_CELL = (
     "vn_256",
     "vn_512_vector",
     "rbf_512",
-    "process_rational",
+    "process_matern",
     "factorized",
     "token_mlp",
     "factorized_dense",

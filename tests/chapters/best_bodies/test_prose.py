@@ -7,12 +7,14 @@ import pytest
 import xarray as xr
 
 from benchmarks.baselines.longer import late_gain
+from chapters.best_bodies import figures_paths
 from chapters.best_bodies.figures import curved, relative
 from chapters.best_bodies.predictions import mean_ratio, ratio, within
-from chapters.best_bodies.tables import decided
+from chapters.best_bodies.tables import by_number, decided
 from vnlib.book import chapter, paths, store
-from vnlib.plots.statistics import short, sides
+from vnlib.plots.statistics import over_seeds, short, sides
 
+LEAST = {"vn_512", "vn_1024"}
 LITERAL = ("mlp", "gnn", "transformer", "film")
 
 
@@ -67,12 +69,55 @@ def test_half_as_many_numbers_as_the_network(results):
     assert 0.4 < float(numbers.sel(model="vn_256") / numbers.sel(model="token_mlp")) < 0.6
 
 
+def test_what_costs_and_errors_say_of_networks_with_operators(results):
+    numbers, seconds = (
+        results[name].median("seed") for name in ("fact_parameters", "learning_time")
+    )
+    gradients = ["token_mlp", "factorized", "factorized_dense", "gnn", "mlp", "transformer", "film"]
+    told = results["telling_time"].median("seed")
+    for own in ("vn_256", "vn_512"):
+        assert numbers.sel(model=own) < numbers.sel(model="token_mlp")
+        assert (seconds.sel(model=gradients) > seconds.sel(model=own)).all()
+        assert (told.sel(model=gradients) < told.sel(model=own)).all()
+        assert all(sure(results, own, one, "curved") == -1 for one in gradients)
+    for bodies in (5, 3):
+        errors = {m: by_number(results, m, bodies).median("seed") for m in results["model"].values}
+        least = [min(errors, key=lambda m: float(errors[m][i])) for i in range(4)]
+        assert set(least) <= LEAST, least
+
+
 def test_where_the_ridge_is_ahead_and_linear_laws_are_exact(results):
     assert middle(results, "vn_256", "rbf_512", "smooth") > 1
     assert middle(results, "vn_256", "rbf_512", "springs") < 0.1
     assert f"{middle(results, 'vn_512', 'rbf_512', 'smooth'):.2g}" == "0.21"
     for model in ("vn_256", "vn_512", "vn_512_vector", "rbf_256", "rbf_512"):
         assert (within(relative(results, model), "linear").median("seed") < 1e-12).all()
+
+
+def sure(results: xr.Dataset, own: str, other: str, cells: str) -> int:
+    """Whether a model surely has less error (-1), or more (1), in the mean over cells."""
+    return int(sides(mean_ratio(ratio(results, own, [other], cells))))
+
+
+def test_gaussian_processes_are_best_on_smooth_gravity_and_behind_with_springs(results):
+    process, own = "process_matern", ("vn_256", "vn_512", "vn_1024")
+    others = [m for m in results["model"].values if m != process]
+    assert all(sure(results, process, m, "smooth") == -1 for m in others)
+    others = [m for m in others if m != "process_rational"]
+    assert all(sure(results, "process_rational", m, "smooth") == -1 for m in others)
+    for network in own:
+        for one in (process, "process_rational"):
+            assert sure(results, network, one, "smooth") == 1
+            assert sure(results, network, one, "springs") == -1
+            assert middle(results, network, one, "springs") < 0.05
+    assert [sure(results, network, process, "curved") for network in own] == [1, -1, -1]
+
+
+def test_with_1024_centres_the_ridge_is_ahead_of_256_atoms_on_smooth_gravity(results):
+    assert sure(results, "vn_256", "rbf_1024", "smooth") == 1
+    assert sure(results, "vn_1024", "rbf_1024", "smooth") == 0
+    for own in ("vn_256", "vn_1024"):
+        assert sure(results, own, "rbf_1024", "springs") == -1
 
 
 def test_recruits_by_error_are_ahead_of_coverage_with_springs_only(results):
@@ -92,3 +137,38 @@ def test_linear_laws_recruit_next_to_nothing(results):
     assert (atoms.sel(law="lorentz") == 16).all() and atoms.sel(law="drag").max() == 17
     assert ((atoms.sel(law="drag") > 16).sum("seed") <= 2).all()
     assert (atoms.sel(model="vn_256", law=["gravity", "spring"]) == 256 + 8).all()
+
+
+def test_bodies_that_follow_operators_stay_near_where_springs_act(results):
+    end = {
+        m: figures_paths.distance(results, m).isel(step=-1, drop=True)
+        for m in figures_paths.followed(results)
+    }
+    springs = [str(p) for p in results["panel"].values if "spring" in str(p)]
+    smooth = ["gravity", "gravity+lorentz"]
+    assert len(springs) == 3 and len(end) == len(figures_paths.FOLLOWED)
+    for model, found in end.items():
+        if model != "vn_256":
+            assert (sides(end["vn_256"] / found).sel(panel=springs) == -1).all(), model
+        if model != "process_rational":
+            assert (sides(end["process_rational"] / found).sel(panel=smooth) == -1).all(), model
+    every = figures_paths.distance(results, "vn_256").sel(panel=springs)
+    assert float(over_seeds(every)["high"].max()) < 0.01
+    every = figures_paths.distance(results, "process_rational").sel(panel=smooth)
+    assert float(over_seeds(every)["high"].max()) < 2e-4
+    several = [str(p) for p in results["panel"].values if "+" in str(p)]
+    for model in ("mlp", "gnn"):
+        assert (over_seeds(end[model])["low"].sel(panel=several) >= 1).all()
+    for model in ("vn_256", "vn_512_vector", "rbf_512", "process_rational"):
+        lorentz = figures_paths.distance(results, model).sel(panel="lorentz")
+        assert (lorentz < figures_paths.FLOOR).all()
+
+
+def test_the_model_with_the_nearest_paths_keeps_the_energy_best(results):
+    models = figures_paths.followed(results)
+    energy, distance = (
+        xr.concat([of(results, m).isel(step=-1, drop=True).median("seed") for m in models], "model")
+        for of in (figures_paths.energy_error, figures_paths.distance)
+    )
+    first = distance.sel(panel=energy["panel"]).argmin("model")
+    assert energy.sizes["panel"] == 4 and bool((energy.argmin("model") == first).all())
