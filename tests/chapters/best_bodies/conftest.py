@@ -71,7 +71,7 @@ def results() -> xr.Dataset:
 
 
 def paths(one: xr.DataArray) -> xr.Dataset:
-    """Two starts for each of three panels, whose squared distance and energy grow evenly; one start
+    """Three starts for each of three panels, whose squared distance and energy grow evenly; the last
     is far off.
     """
     panels, steps = ["gravity", "gravity+drag", "gravity+spring+drag+lorentz"], [0, 500, 999]
