@@ -43,6 +43,7 @@ HEADS = {
     "J_cost": "settle",
     "best_digits": "layer",
     "best_bodies": "inputs",
+    "best_signals": "masked",
     "beyond_initialiser": "start",
     "beyond_continual": "layer",
     "beyond_tasks": "readout",
