@@ -1,5 +1,5 @@
-"""What pages on force composition share: the order of models, the names of laws, and
-errors by number of forces.
+"""What pages on force composition share: the order of models, the names of laws and of panels,
+the step of paths, and errors by number of forces.
 
 Results are those of VN Fig. 4, over model, seed, inference (joint, passes), forces (15 sets) and
 bodies (5, 4, 3), with the coordinates label and group of the model.
@@ -15,6 +15,8 @@ from vnlib.plots.frames import in_groups
 
 GROUPS = {"vn": "Vector Network", "printed": "other models of the paper", "control": "controls"}
 LAWS = {"gravity": "gravity", "spring": "spring", "drag": "drag", "lorentz": "Lorentz"}
+DT = 0.005  # s, of a step of a path
+FAR = 10.0  # box, where what is lost is drawn; two opposite corners of the box are 7 apart
 MEAN = "random"  # the model that predicts the mean: the paper's chance level
 MSE = "mean squared error [(box/s²)²]"
 RELATIVE = "relative mean squared error"
@@ -27,6 +29,12 @@ def in_order(
     for.
     """
     return [m for g in groups for m in in_groups(results, g) if mean or m != MEAN]
+
+
+def title(panel: str) -> str:
+    """A set of forces to read: "spring + drag"; all four are "all four forces"."""
+    laws = panel.split("+")
+    return "all four forces" if len(laws) == len(LAWS) else " + ".join(LAWS[law] for law in laws)
 
 
 def mixed(values: xr.DataArray | xr.Dataset, dim: str = "forces") -> xr.DataArray:

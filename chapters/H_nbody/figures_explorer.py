@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.longer import once
-from chapters.H_nbody.figures_looks import CAP, DT, EDGE, drawn, title
+from benchmarks.nbody.figures import DT, title
+from chapters.H_nbody.figures_looks import CAP, EDGE, drawn
 from chapters.H_nbody.figures_paths import choose, seen_seed
 from vnlib.plots.frames import label, some
 from vnlib.plots.statistics import confidence, over_seeds, percent

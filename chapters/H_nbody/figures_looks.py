@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from benchmarks.nbody.figures import LAWS, MEAN
+from benchmarks.nbody.figures import FAR, MEAN
 from vnlib.plots.frames import label
 from vnlib.plots.style import look
 
-DT = 0.005  # s
-CAP = 100.0  # box^2, where what is lost is drawn; two opposite corners of the box are 50 apart
+CAP = FAR**2  # box^2, where what is lost is drawn
 EDGE = 2.5  # of the box
 MAIN = (
     "vn_token_3",
@@ -46,12 +45,6 @@ def line(name: str) -> dict:
     """Colour and line of a model of this name."""
     style = LINES.get(name.split(", ")[-1], "-")
     return {"color": look(name)[0], "ls": style, "lw": 2.0 if name.startswith("VN") else 1.4}
-
-
-def title(panel: str) -> str:
-    """A set of forces to read: "spring + drag"; all four are "all four forces"."""
-    laws = panel.split("+")
-    return "all four forces" if len(laws) == 4 else " + ".join(LAWS[law] for law in laws)
 
 
 def lines(ds: xr.Dataset, models: Sequence[str]) -> list[Line2D]:

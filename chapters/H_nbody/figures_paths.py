@@ -12,7 +12,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from chapters.H_nbody.figures_looks import CAP, EDGE, drawn, title
+from benchmarks.nbody.figures import title
+from chapters.H_nbody.figures_looks import CAP, EDGE, drawn
 from vnlib.plots.frames import empty, group, label
 from vnlib.plots.statistics import raised, short
 from vnlib.plots.style import PALETTE, image_axes

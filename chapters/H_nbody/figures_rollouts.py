@@ -19,8 +19,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.baselines.figures import between_groups, of_groups, seeds_and_medians
-from benchmarks.nbody.figures import GROUPS, MEAN, in_order
-from chapters.H_nbody.figures_looks import CAP, DT, drawn, line, lines, title
+from benchmarks.nbody.figures import DT, GROUPS, MEAN, in_order, title
+from chapters.H_nbody.figures_looks import CAP, drawn, line, lines
 from vnlib.plots.frames import empty, group, label, long_frame
 from vnlib.plots.statistics import median, over_seeds
 

@@ -33,7 +33,7 @@ BY_CELL = (
     "rbf_512",
     "process_matern",
     "factorized",
-    "token_mlp",
+    "token_mlp_longer",
     "factorized_dense",
     "gnn",
     "mlp",
@@ -57,7 +57,7 @@ DATA = {  # number of trajectories -> models that learned from as many
         400: "rbf_256",
         1600: "rbf_256_n1600",
     },
-    "Token MLP": {400: "token_mlp"},
+    "Token MLP, twice the updates": {400: "token_mlp_longer"},
     "Factorized": {400: "factorized"},
 }
 

@@ -1,5 +1,5 @@
 """How far bodies go astray under a model that they follow, from results over (model, seed, panel,
-start, step). What is lost is inf there, and drawn at `CAP`.
+start, step). What is lost is inf there, and drawn at `FAR`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from benchmarks.nbody.figures import LAWS
+from benchmarks.nbody.figures import DT, FAR, title
 from vnlib.plots.frames import if_computed, label, some
 from vnlib.plots.statistics import median, over_seeds
 from vnlib.plots.style import look
 
-DT = 0.005  # s, of a step
-FLOOR, CAP = 1e-5, 10.0  # box; paths that are nearer and farther are drawn here
+FLOOR = 1e-5  # box; paths that are nearer are drawn here
 FOLLOWED = (
     "vn_256",
     "vn_512_vector",
@@ -55,12 +54,6 @@ def energy_error(results: xr.Dataset, model: str) -> xr.DataArray:
     return median(off.isel(panel=np.flatnonzero(kept)).dropna("seed", how="all"), "start")
 
 
-def title(panel: str) -> str:
-    """The name of a panel of forces."""
-    laws = panel.split("+")
-    return "all four forces" if len(laws) == len(LAWS) else " + ".join(LAWS[one] for one in laws)
-
-
 @if_computed
 def paths(results: xr.Dataset) -> Figure:
     """Distance from the true paths in time, single forces above, several below."""
@@ -79,7 +72,7 @@ def paths(results: xr.Dataset) -> Figure:
         for ax, panel in zip(across, row, strict=False):
             for model in models:
                 told = over_seeds(distance(results, model).sel(panel=panel))
-                told = told.isel(step=slice(1, None)).clip(FLOOR, CAP)
+                told = told.isel(step=slice(1, None)).clip(FLOOR, FAR)
                 color, marker = look(text := label(results, model))
                 time = told["step"] * DT
                 mark = {"color": color, "marker": marker, "ms": 5, "markevery": 0.25}

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.confirm.predictions import HOLDS, sides
-from benchmarks.nbody.figures import LAWS
+from benchmarks.nbody.figures import LAWS, title
 from chapters.best_bodies import figures_paths
 from chapters.best_bodies.figures import STEPS, changed, curved, relative, run
 from chapters.best_bodies.predictions import decided, mean_ratio, ratio
@@ -114,7 +114,7 @@ def _followed(results: xr.Dataset) -> list[str]:
 
 def _at_the_end(results: xr.Dataset, each: list[xr.DataArray]) -> xr.DataArray:
     found = _named(results, [one.isel(step=-1, drop=True) for one in each], _followed(results))
-    return found.assign_coords(panel=[figures_paths.title(str(p)) for p in found["panel"].values])
+    return found.assign_coords(panel=[title(str(p)) for p in found["panel"].values])
 
 
 @if_computed

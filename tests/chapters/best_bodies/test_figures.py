@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from benchmarks.nbody.figures import FAR
 from chapters.best_bodies import figures, figures_paths, tables
 from vnlib.book import chapter
 
@@ -37,7 +38,7 @@ def test_what_is_lost_is_drawn_at_the_edge(results):
     results["drift"].loc[{"model": "mlp"}] = np.inf
     fig = figures_paths.paths(results)
     (lost,) = (one for one in fig.axes[0].lines if one.get_label() == "MLP")
-    assert (lost.get_ydata() == figures_paths.CAP).all()
+    assert (lost.get_ydata() == FAR).all()
     plt.close(fig)
 
 

@@ -40,6 +40,12 @@ def test_optimised_codes_are_a_model_of_their_own(results):
     assert (counts[0] == counts[1]).all() and counts[1].notnull().all()
 
 
+def test_no_name_of_a_model_tells_a_single_size(results):
+    old = results["label"].where(results["model"] != "signals_exemplars", "Exemplars, 3 of 2048")
+    own = figures.error(results.assign_coords(label=old), "whole", "ood")
+    assert own["label"].sel(model="signals_exemplars") == "Exemplars, 3 at a time"
+
+
 def test_bodies_are_five_under_one_force_or_under_several(results):
     assert figures.sets(results, "forces", "id") == ["gravity, 5 bodies"]
     assert figures.sets(results, "forces", "ood") == ["gravity+drag, 5 bodies"]
