@@ -42,6 +42,7 @@ STEPS = {
     "2,048 atoms / 256": "vn_256",
     "eight chains / one": "vn_one_chain",
     "mean over supports / best one": "vn_best_support",
+    "ten sweeps / thirty": "vn_longer",
 }
 # The same settle over other atoms: ratios of their errors to those of 256 exemplars
 ATOMS = {"256 learned / 256 exemplars": "vn_256_learned", "162 fixed / 256 exemplars": "vn_fixed"}

@@ -64,6 +64,8 @@ def test_shipped_results_carry_the_hash_of_the_committed_settings():
     stored = store.read(paths.result_file(paths.RESULTS, "paper", "best_signals"))
     texts = {text for text in stored["run_settings"].values.ravel().tolist() if text}
     assert {json.loads(text)["frozen"] for text in texts} == {frozen(SIDECAR)}
+    added = {name for name, one in SIDECAR["models"].items() if one.get("added")}
+    assert added == {"vn_longer"}, "what was added afterwards, in no prediction"
 
 
 def test_settings_are_those_of_the_shipped_runs():
