@@ -46,7 +46,7 @@ STEPS = {
 }
 # The same settle over other atoms: ratios of their errors to those of 256 exemplars
 ATOMS = {"256 learned / 256 exemplars": "vn_256_learned", "162 fixed / 256 exemplars": "vn_fixed"}
-TAILS = ("vn_2048", "process_rq", "exemplars", "deep_ae_masked", "hold_last")
+TAILS = ("vn_2048", "process_rq", "exemplars", "deep_ae_masked")
 HUES = {"id": PALETTE[0], "easy": PALETTE[1], "hard": PALETTE[2]}
 
 
@@ -93,17 +93,17 @@ def _signal(ax: Axes, one: xr.Dataset, models: list[str]) -> dict[str, object]:
         time, 0, 1, where=hidden, color="0.92", lw=0, transform=ax.get_xaxis_transform()
     )
     (line,) = ax.plot(time, truth, color="black", lw=2.4)
-    handles: dict[str, object] = {"truth": line}
+    handles: dict[str, object] = {}
     for model in models[::-1]:
         drawn = one["filled"].sel(model=model, step=PICTURED[model]).values
         color, _ = look(str(one["label"].sel(model=model).values))
         dashes = {"vn_2048": "-", "process_rq": "--"}.get(model, ":")
-        (line,) = ax.plot(time, np.where(hidden, drawn, np.nan), dashes, color=color, lw=1.6)
-        handles[str(one["label"].sel(model=model).values)] = line
+        (drew,) = ax.plot(time, np.where(hidden, drawn, np.nan), dashes, color=color, lw=1.6)
+        handles = {str(one["label"].sel(model=model).values): drew} | handles
     room = 0.35 * np.ptp(truth)
     low, high = ax.get_ylim() if ax.get_ylim() != (0.0, 1.0) else (np.inf, -np.inf)
     ax.set_ylim(max(low, truth.min() - 2 * room), min(high, truth.max() + 2 * room))
-    return handles
+    return {"truth": line} | handles
 
 
 @if_computed

@@ -7,7 +7,7 @@ from typing import Any
 
 import xarray as xr
 
-from benchmarks.confirm.predictions import HOLDS, sides
+from benchmarks.confirm.predictions import FAILS, HOLDS, UNDECIDED, sides
 from benchmarks.functions.names import MASKS, SETS
 from chapters.best_signals import figures
 from chapters.best_signals.figures import OWN, changed, changes, run, step_of
@@ -54,7 +54,8 @@ def errors(results: xr.Dataset, mask: str) -> Table:
     models = some(
         [m for m in run(results, results["model"].values.tolist()) if _whole(results, m, mask)]
     )
-    values = xr.concat([_of(error(results, m, step_of(m)), mask) for m in models], "row")
+    each = [_of(error(results, m, step_of(m)), mask) for m in models]
+    values = xr.concat(each, "row", join="outer")
     values = values.assign_coords(row=[label(results, m) for m in models])
     found = spreads({"": values}, "row", set=SETS).rename_axis(None)
     return Table(found, name=f"errors, {MASKS[mask]}")
@@ -179,12 +180,15 @@ def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
     held = sum(one["verdict"] == HOLDS for one in came.values())
     told: dict[str, Any] = {
         "held": f"{held} of {len(came)}",
+        "undecided": str(sum(one["verdict"] == UNDECIDED for one in came.values())),
+        "failed": str(sum(one["verdict"] == FAILS for one in came.values())),
         "found": {name: one["found"] for name, one in came.items()},
     }
     there = run(results, results["model"].values.tolist())
     for model in there:
         each = error(results, model, step_of(model))
         told[f"error-{model}"] = _by_cell(each)
+        told[f"seeds-{model}"] = str(each.sizes["seed"])
         told[f"median-{model}"] = _by_cell(singles(results, model, step_of(model)).median("case"))
     if OWN[0] in there:
         for model in (m for m in RIVALS if m in there):
@@ -197,7 +201,10 @@ def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
             if known:
                 each = ratio(results, OWN, known)
                 told[f"wins-{name}"] = ahead(sides(each))
-                told[f"wins-run-{name}"] = ahead(sides(within(each, "run")))
+                runs = within(each, "run")
+                told[f"wins-run-{name}"] = ahead(sides(runs))
+                told[f"wins-sums-{name}"] = ahead(sides(runs.isel(cell=runs["set"] != "hard")))
+                told[f"wins-hard-{name}"] = ahead(sides(runs.isel(cell=runs["set"] == "hard")))
                 told[f"over-{name}"] = {
                     _key(c): each.sel(cell=c, drop=True) for c in each["cell"].values
                 }
