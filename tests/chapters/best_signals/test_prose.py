@@ -84,7 +84,8 @@ def test_single_nested_signals_weigh_most_and_do_not_decide_alone(shipped):
 
     for mask in RUN:
         each = singles(shipped, *OWN).sel(cell=f"{mask} hard")
-        assert (each.max("case") > 0.25 * each.sum("case")).mean() >= 0.5
+        most = np.sort(each.values.ravel())[::-1][: each.size // 20]
+        assert most.sum() > 0.5 * float(each.sum()), "one in twenty more than all others"
         least = xr.concat([without_worst(one, f"{mask} hard") for one in rivals], "m").min("m")
         assert (without_worst(OWN, f"{mask} hard") > least).mean() > 0.5, mask
     quarter, block = (
