@@ -23,7 +23,7 @@ PICTURED = {"vn_2048": "carried", "process_rq": "drawn", "deep_ae_masked": "draw
 BY_CELL = (
     "vn_2048",
     "process_rq",
-    "process_matern",
+    "process_se",
     "exemplars",
     "vn_1",
     "vn_3",

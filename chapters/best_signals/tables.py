@@ -190,6 +190,9 @@ def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
         told[f"error-{model}"] = _by_cell(each)
         told[f"seeds-{model}"] = str(each.sizes["seed"])
         told[f"median-{model}"] = _by_cell(singles(results, model, step_of(model)).median("case"))
+        told[f"time-{model}"] = 1e3 * _of_run(results["signal_time"], model).mean("mask")
+        told[f"learning-{model}"] = _of_run(results["learning_time"], model)
+        told[f"atoms-{model}"] = _of_run(results["fact_atoms"], model)
     if OWN[0] in there:
         for model in (m for m in RIVALS if m in there):
             told[f"share-{model}"] = _by_cell(share(results, OWN, (model, step_of(model))))
@@ -215,6 +218,10 @@ def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
             _key(c): each.sel(cell=c, drop=True) for c in each["cell"].values
         }
     return texts("bestsignals", told)
+
+
+def _of_run(values: xr.DataArray, model: str) -> xr.DataArray:
+    return values.sel(model=model).reset_coords(drop=True)
 
 
 def _by_cell(values: xr.DataArray) -> dict[str, xr.DataArray]:
