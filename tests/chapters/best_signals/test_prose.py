@@ -185,6 +185,13 @@ def test_what_ingredients_do(shipped):
     assert middle["six slots / three"].sel(cell="forecast_25 easy") < 1
 
 
+def test_ten_sweeps_are_not_enough_where_an_end_is_hidden(shipped):
+    found = figures.changed(shipped, "ten sweeps / thirty")
+    ends = found.isel(cell=np.char.startswith(found["mask"].values.astype(str), "forecast"))
+    assert found.sizes["seed"] == 3 and bool((cells(ends, *FAMILIAR) > 1).all())
+    assert float(cells(ends, "hard").median("seed").max()) < 1.3
+
+
 def test_thirty_sweeps_do_not_bring_it_before_processes(shipped):
     over = ratio(shipped, ["vn_longer", "carried"], SIDECAR["rivals"]["processes"], "run")
     for mask in ("forecast_50", "block_128"):
