@@ -48,6 +48,7 @@ FEWER: dict[str, dict[str, Any]] = {
     # A mask for all signals, and one for each.
     "fig3_functions": {"masks": ["forecast_25", "block_128"]},
     "beyond_capacity": {"masks": ["forecast_25", "block_128"]},
+    "best_signals": {"masks": ["forecast_25", "block_128"], "picture_masks": ["block_128"]},
     "I_mnist": {"test": {"n": 50}, "study": {"end": 4, "shuffles": 2, "watched": 4}},
     # `smoke` has small sizes for the models that it runs itself.
     "I_mnist-vn_3_equal": {"network": {"atoms": [48, 48, 48], "interface": [32, 32]}},
