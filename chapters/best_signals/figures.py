@@ -201,7 +201,7 @@ def tails(results: xr.Dataset) -> Figure:
             if name == "id":
                 ax.set_title(f"hidden: {MASKS[mask]}", fontsize=9)
         line[0].set(ylabel=f"{title}\nshare of signals")
-    axes[0, 0].set_xscale("log")
+    axes[0, 0].set(xscale="log", xticks=[1e-10, 1e-7, 1e-4, 1e-1, 1e2])
     axes[-1, 1].set_xlabel(f"mean squared error on hidden samples, at most [{UNIT}]")
     fig.legend(
         *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8
