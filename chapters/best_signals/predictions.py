@@ -21,12 +21,6 @@ def singles(results: xr.Dataset, model: str, step: str = "drawn") -> xr.DataArra
     return _cells(found).dropna("seed", how="all")
 
 
-def power(results: xr.Dataset, model: str) -> xr.DataArray:
-    """The mean square (seed, cell) of hidden samples, of the signals of a model's runs."""
-    found = results["power"].sel(model=model, drop=True).reset_coords(drop=True)
-    return _cells(found).dropna("seed", how="all").mean("case")
-
-
 def _cells(values: xr.DataArray) -> xr.DataArray:
     values = values.stack(cell=("mask", "set"), create_index=False)
     pairs = zip(values["mask"].values, values["set"].values, strict=True)

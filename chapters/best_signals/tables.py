@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 import xarray as xr
 
 from benchmarks.confirm.predictions import FAILS, HOLDS, UNDECIDED, sides
 from benchmarks.functions.names import MASKS, SETS
 from chapters.best_signals import figures
 from chapters.best_signals.figures import OWN, changed, changes, run, step_of
-from chapters.best_signals.predictions import decided, error, power, ratio, share, singles, within
+from chapters.best_signals.predictions import decided, error, ratio, share, singles, within
 from vnlib.plots.frames import label, some
 from vnlib.plots.statistics import ahead, texts
 from vnlib.plots.tables import Table, frame, if_computed, spreads
@@ -79,14 +80,7 @@ def shares(results: xr.Dataset, name: str = "hard") -> Table:
     some(run(results, OWN[:1]))
     rivals = some([m for m in run(results, RIVALS) if m in results["model"].values])
     each = [share(results, OWN, (m, step_of(m))) for m in rivals]
-    values = xr.concat(each, "row", join="outer")
-    values = values.isel(cell=values["set"].values == name).swap_dims(cell="mask")
-    values = values.drop_vars(["cell", "set"]).assign_coords(
-        row=[label(results, m) for m in rivals]
-    )
-    masks = [one for one in MASKS if one in values["mask"].values]
-    found = spreads({"": values.sel(mask=masks)}, "row", mask=MASKS).rename_axis(None)
-    return Table(found, name=f"shares of signals, {SETS[name]}")
+    return Table(_by_mask(results, rivals, each, name), name=f"shares of signals, {SETS[name]}")
 
 
 @if_computed
@@ -94,14 +88,19 @@ def middles(results: xr.Dataset, name: str = "hard") -> Table:
     """Medians over signals of the errors of a set, by mask."""
     models = some([m for m in run(results, [OWN[0], *RIVALS]) if _whole(results, m, "random_30")])
     each = [singles(results, m, step_of(m)).median("case") for m in models]
+    return Table(_by_mask(results, models, each, name), name=f"median errors, {SETS[name]}")
+
+
+def _by_mask(
+    results: xr.Dataset, models: Sequence[str], each: Sequence[xr.DataArray], name: str
+) -> pd.DataFrame:
+    """Values of the cells of a set, a row for each model."""
     values = xr.concat(each, "row", join="outer")
     values = values.isel(cell=values["set"].values == name).swap_dims(cell="mask")
-    values = values.drop_vars(["cell", "set"]).assign_coords(
-        row=[label(results, m) for m in models]
-    )
+    rows = [label(results, m) for m in models]
+    values = values.drop_vars(["cell", "set"]).assign_coords(row=rows)
     masks = [one for one in MASKS if one in values["mask"].values]
-    found = spreads({"": values.sel(mask=masks)}, "row", mask=MASKS).rename_axis(None)
-    return Table(found, name=f"median errors, {SETS[name]}")
+    return spreads({"": values.sel(mask=masks)}, "row", mask=MASKS).rename_axis(None)
 
 
 @if_computed
@@ -196,27 +195,17 @@ def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
     if OWN[0] in there:
         for model in (m for m in RIVALS if m in there):
             told[f"share-{model}"] = _by_cell(share(results, OWN, (model, step_of(model))))
-        zero = power(results, OWN[0])
-        told["power"] = _by_cell(zero)
         groups = {"all": [one for name in UNTOUCHED for one in sidecar["rivals"][name]]}
         for name, rivals in (groups | sidecar["rivals"]).items():
             known = [one for one in rivals if one[0] in there]
             if known:
                 each = ratio(results, OWN, known)
-                told[f"wins-{name}"] = ahead(sides(each))
                 runs = within(each, "run")
-                told[f"wins-run-{name}"] = ahead(sides(runs))
                 told[f"wins-sums-{name}"] = ahead(sides(runs.isel(cell=runs["set"] != "hard")))
-                told[f"wins-hard-{name}"] = ahead(sides(runs.isel(cell=runs["set"] == "hard")))
-                told[f"over-{name}"] = {
-                    _key(c): each.sel(cell=c, drop=True) for c in each["cell"].values
-                }
+                told[f"over-{name}"] = _by_cell(each)
     for name in changes(results):
         each = changed(results, name)
-        told[f"less-{_slug(name)}"] = ahead(sides(each))
-        told[f"changed-{_slug(name)}"] = {
-            _key(c): each.sel(cell=c, drop=True) for c in each["cell"].values
-        }
+        told[f"changed-{_slug(name)}"] = _by_cell(each)
     return texts("bestsignals", told)
 
 

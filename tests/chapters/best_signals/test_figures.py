@@ -76,7 +76,7 @@ def test_tables_tell_errors_as_models_count(results):
 
 def test_the_numbers_of_the_prose(results):
     found = tables.numbers(results, SIDECAR)
-    assert found["bestsignals-wins-processes"] == "12 of 12"
+    assert found["bestsignals-wins-sums-processes"] == "6 of 6"
     assert found["bestsignals-found-S8"] == "0.20"
     held, _, asked = found["bestsignals-held"].partition(" of ")
     assert 0 < int(held) < int(asked) == len(SIDECAR["predictions"])

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from chapters.best_signals import study
+from chapters.best_signals.study import library
 from data_gen import signals
 from vnlib.book import chapter
 from vnlib.book.store.variables import described
@@ -52,13 +53,13 @@ def test_libraries_are_training_signals_or_have_their_norm(tmp_path):
     train = torch.from_numpy(signals.subset(data, "train")["value"].values)
     how = {"lr": 5e-3, "steps": 3, "batch_size": 16}
     options = {"atoms": 10}
-    drawn = study.library(train, 1, tmp_path, how, options)
+    drawn = library(train, 1, tmp_path, how, options)
     rows = {row.tobytes() for row in train.double().numpy()}
     assert len(drawn) == 10 and all(row.tobytes() in rows for row in drawn) and not options
     norm = float(train.norm(dim=1).square().mean().sqrt())
     for source in ("learned", "fixed"):
         options = {"atoms": 10, "source": source, "sparsity": 0.13, "slots": 2}
-        atoms = study.library(train, 1, tmp_path, how, options)
+        atoms = library(train, 1, tmp_path, how, options)
         np.testing.assert_allclose(np.linalg.norm(atoms, axis=1), norm, rtol=1e-5)
         assert options == {"slots": 2} and (len(atoms) == 10) == (source == "learned")
 
