@@ -44,6 +44,7 @@ HEADS = {
     "best_digits": "layer",
     "best_bodies": "inputs",
     "best_signals": "masked",
+    "best_positions": "readout",
     "beyond_initialiser": "start",
     "beyond_continual": "layer",
     "beyond_tasks": "readout",

@@ -25,7 +25,8 @@ def chosen(results: xr.Dataset) -> xr.Dataset:
     of = of.sel(model=there).reset_coords(drop=True)
     all_ran = of["mse_val"].notnull().all("model")
     best = of["mse_val"].fillna(np.inf).argmin("model")
-    return of.isel(model=best).where(all_ran).assign(reading=best.where(all_ran))
+    names = of["model"].isel(model=best).drop_vars("model").where(all_ran, "")
+    return of.isel(model=best).drop_vars("model").where(all_ran).assign(reading=names)
 
 
 def errors(results: xr.Dataset, name: str, part: str = "ood") -> xr.DataArray:
@@ -81,12 +82,16 @@ def main_tasks(sidecar: Mapping[str, Any], results: xr.Dataset) -> list[str]:
 def compared(
     results: xr.Dataset, one: Mapping[str, Any], sidecar: Mapping[str, Any]
 ) -> xr.DataArray:
-    """The ratios that a prediction is of, of each task where they are counted."""
+    """The ratios that a prediction is of, of each task where they are counted. KeyError where no
+    seed has all of them.
+    """
     over, tasks = one["over"], one["tasks"]
     if isinstance(over, str) and over not in ("power", "id"):
         over = sidecar["rivals"][over]
     tasks = main_tasks(sidecar, results) if tasks == "all" else tasks
     found = ratio(results, one["own"], over, tasks)
+    if not found.sizes["seed"]:
+        raise KeyError(one["id"])
     return found if "count" in one else found.isel(task=0)
 
 

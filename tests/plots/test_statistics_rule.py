@@ -36,6 +36,10 @@ BESIDE = {
 }
 # File and function of a table -> why it says something else of seeds.
 TABLES = {
+    (
+        "chapters/best_positions/tables.py",
+        "data",
+    ): "a number of positions, which seeds share but for one or two",
     ("benchmarks/functions/tables.py", "cells"): SORTED,
     ("benchmarks/functions/tables.py", "counts"): COUNTED,
     ("benchmarks/spatial/tables.py", "unsettled"): COUNTED,

@@ -1,0 +1,97 @@
+"""Runs in small, what decoders read, and which positions a seed has."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks.spatial import operators
+from chapters.best_positions import decoders, study
+from vnlib.book import chapter
+from vnlib.book.store.variables import described
+
+SPEC = chapter.spec("best_positions")
+SMALL = chapter.Chapter(SPEC, SPEC.check({"device": "cpu"}))
+PAPER = chapter.Chapter(SPEC, SPEC.check({"profile": "paper", "device": "cpu"}))
+
+
+@pytest.mark.parametrize(
+    "model", ["operator", "operator_settled", "operator_imputed", "kernel", "neighbours", "vn_axes"]
+)
+def test_a_run_is_measured_on_all_sets(model, tmp_path):
+    axes = {"task": "hidden", "model": model, "seed": 0}
+    found = study.run(SMALL, axes, study.settings(SMALL, axes), tmp_path)
+    named = described(found, study.VARIABLES)
+    assert all(one.attrs["long_name"] for one in named.variables.values())
+    for part in study.PARTS:
+        assert found[f"mse_{part}"] > 0 and found[f"power_{part}"] > 0
+    assert found["sample_image"].shape == (8, 8) and found["target_image"].max() > 0.1
+    assert bool(found["late_gain"].isnull()) == (model != "vn_axes")
+
+
+def test_a_run_is_the_same_to_the_bit(tmp_path):
+    axes = {"task": "hidden", "model": "operator_settled", "seed": 0}
+    settings = study.settings(SMALL, axes)
+    one, again = (study.run(SMALL, axes, settings, tmp_path)["mse_ood"] for _ in range(2))
+    assert float(one) == float(again)
+
+
+def test_each_seed_has_positions_codes_and_noise_of_its_own():
+    axes = {"task": "rotated_noise", "model": "operator"}
+    one, other = (study.drawn(study.settings(PAPER, axes | {"seed": seed})) for seed in (0, 1))
+    assert not np.isin(one["position_x"], other["position_x"]).any()
+    again = study.drawn(study.settings(PAPER, axes | {"model": "cnn", "seed": 0}))
+    assert one.identical(again), "all models have the same positions"
+
+
+def test_tasks_that_name_models_have_those_alone():
+    paper = study.taking_part(PAPER, "ring_100")
+    assert paper == ["operator", "factorised", "broadcast", "cnn"]
+    assert "operator_imputed" in study.taking_part(PAPER, "hidden")
+    assert "operator_imputed" not in study.taking_part(PAPER, "plain")
+
+
+def sample(count: int = 40, hidden: float = 0.0, seed: int = 0) -> decoders.Sample:
+    rng = np.random.default_rng(seed)
+    seen = rng.random((count, 8)) >= hidden
+    codes = np.where(seen, rng.random((count, 8)), 0.0)
+    return decoders.Sample(codes, seen, rng.random((count, 4, 4)))
+
+
+def test_bits_of_what_is_seen_stand_beside_each_half():
+    read = decoders._reading(sample(hidden=0.3), "given", {}, 0)
+    one = sample(hidden=0.3)
+    assert read[0].shape == (40, 16)
+    np.testing.assert_array_equal(read[0][:, :4], one.codes[:, :4])
+    np.testing.assert_array_equal(read[0][:, 4:8], one.observed[:, :4])
+    np.testing.assert_array_equal(read[0][:, 12:], one.observed[:, 4:])
+
+
+def test_the_link_undoes_tanh():
+    one = sample()
+    mixed = decoders.Sample(np.tanh(one.codes), one.observed, one.images)
+    features, read, _ = decoders._reading(mixed, "linked", {}, 0)
+    np.testing.assert_allclose(features, one.codes, atol=1e-12)
+    assert np.isfinite(read(np.ones((1, 8)), one.observed[:1])).all(), "1 has no inverse"
+
+
+def test_the_operator_by_back_propagation_has_the_form_of_the_closed_one():
+    torch.manual_seed(0)
+    net = decoders.OperatorDecoder(n_inputs=8, image_shape=(4, 4), terms=3)
+    maps = [
+        np.concatenate([m.weight.T.detach().numpy(), m.bias.detach().numpy()[None]]).reshape(
+            9, 3, 4
+        )
+        for m in (net.rows, net.columns)
+    ]
+    one = sample(5)
+    drawn = net(torch.from_numpy(one.codes).float()).detach().numpy()
+    np.testing.assert_allclose(drawn, operators.Operator(*maps, 0.0)(one.codes), atol=1e-5)
+
+
+def test_another_way_of_reading_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="reads must be one of 'given', 'linked'"):
+        decoders.made(
+            sample(), sample(), family="kernel", reads="twice", options={}, seed=0, workdir=tmp_path
+        )
