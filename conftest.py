@@ -23,13 +23,15 @@ import hypothesis
 import nbformat
 import papermill
 import pytest
+import shared_reads
 import torch
 from nbmake.pytest_items import NotebookItem
 
 from book.site import build as book
 from book.site import cli
 from book.site.read_once import read_once
-from vnlib.book import ledger, paths
+from vnlib.book import chapter, ledger, paths, store
+from vnlib.book.store import runfiles
 
 # Data that are already here are used; a download would make a test wait for a network that may not
 # be there.
@@ -44,6 +46,7 @@ hypothesis.settings.load_profile("book")
 # Thousands of tests and what they import are no garbage, and figures are made of many small objects.
 gc.set_threshold(50_000)
 forked_kernels.install()
+chapter.spec = shared_reads.remembering(chapter.spec)  # before anyone imports it
 SMOKE = "VNBOOK_SMOKE"  # the variable that names the folder of what chapters compute in a test run
 
 
@@ -90,10 +93,15 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def shipped_results_are_read_once() -> Iterator[None]:
     """Many tests read the shipped results, each of which takes up to a second to load; their arrays
-    are shared, so nobody may write into them.
+    are shared, also with the other worker, so nobody may write into them.
     """
-    with read_once(paths.RESULTS / "paper"):
-        yield
+    shipped, kept = paths.RESULTS / "paper", Path(os.environ[SMOKE]) / ".read"
+    read = shared_reads.sharing(store.read, shipped, kept)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "read", read)
+        patch.setattr(runfiles, "read", read)
+        with read_once(shipped):
+            yield
 
 
 @dataclass(frozen=True)
