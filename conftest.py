@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -58,6 +59,23 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[SMOKE] = folder = tempfile.mkdtemp(prefix="vnbook-smoke-")
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
         config.add_cleanup(partial(os.environ.pop, SMOKE))
+    shipped = ExitStack()
+    shipped.enter_context(shipped_results_are_read_once())
+    config.add_cleanup(shipped.close)
+
+
+@contextmanager
+def shipped_results_are_read_once() -> Iterator[None]:
+    """Many tests read the shipped results, each of which takes up to a second to load; their arrays
+    are shared, also with the other worker, so nobody may write into them.
+    """
+    shipped, kept = paths.RESULTS / "paper", Path(os.environ[SMOKE]) / ".read"
+    read = shared_reads.sharing(store.read, shipped, kept)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "read", read)
+        patch.setattr(runfiles, "read", read)
+        with read_once(shipped):
+            yield
 
 
 def pytest_collection_finish() -> None:
@@ -88,20 +106,6 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             return (yield)
         finally:
             item.filename = source
-
-
-@pytest.fixture(scope="session", autouse=True)
-def shipped_results_are_read_once() -> Iterator[None]:
-    """Many tests read the shipped results, each of which takes up to a second to load; their arrays
-    are shared, also with the other worker, so nobody may write into them.
-    """
-    shipped, kept = paths.RESULTS / "paper", Path(os.environ[SMOKE]) / ".read"
-    read = shared_reads.sharing(store.read, shipped, kept)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "read", read)
-        patch.setattr(runfiles, "read", read)
-        with read_once(shipped):
-            yield
 
 
 @dataclass(frozen=True)
