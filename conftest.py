@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -76,6 +77,16 @@ def shipped_results_are_read_once() -> Iterator[None]:
         patch.setattr(runfiles, "read", read)
         with read_once(shipped):
             yield
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the modules that take long, by a slow test or by many: at the end one worker would
+    have them for itself.
+    """
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    many = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in long, -many[item.path]))
 
 
 def pytest_collection_finish() -> None:
