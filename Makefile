@@ -67,10 +67,10 @@ chapter: $(STAMP) ## run one chapter: make chapter NAME=fig2_spatial PROFILE=fas
 	fi
 	$(BIN)/vnbook run $(NAME) -p profile $(PROFILE) --stale $(STALE)
 
-# Two workers on two cores, so one thread each. A module's tests stay together and share its fixtures. Bytecode is kept:
-# each of the many processes that tests start would compile the library anew.
+# Two workers on two cores, so one thread each. A module's tests stay together and share its fixtures; `conftest.py`
+# orders the modules. Bytecode is kept: each of the many processes that tests start would compile the library anew.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=300 \
-  -n 2 --dist loadscope
+  -n 2 --dist loadscope --no-loadscope-reorder
 
 test: $(STAMP) ## run the tests and every chapter in smoke
 	$(PYTEST) $(TESTS)

@@ -13,7 +13,9 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,13 +25,15 @@ import hypothesis
 import nbformat
 import papermill
 import pytest
+import shared_reads
 import torch
 from nbmake.pytest_items import NotebookItem
 
 from book.site import build as book
 from book.site import cli
 from book.site.read_once import read_once
-from vnlib.book import ledger, paths
+from vnlib.book import chapter, ledger, paths, store
+from vnlib.book.store import runfiles
 
 # Data that are already here are used; a download would make a test wait for a network that may not
 # be there.
@@ -44,6 +48,7 @@ hypothesis.settings.load_profile("book")
 # Thousands of tests and what they import are no garbage, and figures are made of many small objects.
 gc.set_threshold(50_000)
 forked_kernels.install()
+chapter.spec = shared_reads.remembering(chapter.spec)  # before anyone imports it
 SMOKE = "VNBOOK_SMOKE"  # the variable that names the folder of what chapters compute in a test run
 
 
@@ -55,6 +60,33 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[SMOKE] = folder = tempfile.mkdtemp(prefix="vnbook-smoke-")
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
         config.add_cleanup(partial(os.environ.pop, SMOKE))
+    shipped = ExitStack()
+    shipped.enter_context(shipped_results_are_read_once())
+    config.add_cleanup(shipped.close)
+
+
+@contextmanager
+def shipped_results_are_read_once() -> Iterator[None]:
+    """Many tests read the shipped results, each of which takes up to a second to load; their arrays
+    are shared, also with the other worker, so nobody may write into them.
+    """
+    shipped, kept = paths.RESULTS / "paper", Path(os.environ[SMOKE]) / ".read"
+    read = shared_reads.sharing(store.read, shipped, kept)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "read", read)
+        patch.setattr(runfiles, "read", read)
+        with read_once(shipped):
+            yield
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the modules that take long, by a slow test or by many: at the end one worker would
+    have them for itself.
+    """
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    many = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in long, -many[item.path]))
 
 
 def pytest_collection_finish() -> None:
@@ -85,15 +117,6 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             return (yield)
         finally:
             item.filename = source
-
-
-@pytest.fixture(scope="session", autouse=True)
-def shipped_results_are_read_once() -> Iterator[None]:
-    """Many tests read the shipped results, each of which takes up to a second to load; their arrays
-    are shared, so nobody may write into them.
-    """
-    with read_once(paths.RESULTS / "paper"):
-        yield
 
 
 @dataclass(frozen=True)

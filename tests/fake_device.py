@@ -101,12 +101,14 @@ class Generator(torch.Generator):
 class Device(TorchDispatchMode):
     """Does what is asked with the numbers of tensors, and refuses what a device would refuse.
 
-    `waits` counts what made the CPU wait for the device, which within `ahead()` is refused.
+    `waits` counts what made the CPU wait for the device, which within `ahead()` is refused; `used`
+    says whether anything was asked of it.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.waits: Counter[str] = Counter()
+        self.used = False
         self.may_wait = True
 
     @classmethod
@@ -136,6 +138,7 @@ class Device(TorchDispatchMode):
         self._check(func, args, kwargs, there, here, on_device)
         if not there and not on_device:
             return func(*args, **kwargs)
+        self.used = True
         if asked is not None:
             kwargs["device"] = CPU
         plain = [_plain(one) for one in args]

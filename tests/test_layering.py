@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -75,7 +76,10 @@ def room(name: str) -> str:
     return package if package in ("data_gen", "vnlib") else ".".join([package, *rest[:1]])
 
 
-IMPORTS = {name: ours(name) for name in ALL}
+@cache
+def imports() -> dict[str, set[str]]:
+    """What each module imports; asked for by tests, since whoever collects tests need not know it."""
+    return {name: ours(name) for name in ALL}
 
 
 def test_the_reader_of_imports_sees_them_all():
@@ -149,12 +153,12 @@ def test_a_run_reads_its_settings_and_not_those_of_its_chapter(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_data_goes_up(name):
-    assert not [other for other in IMPORTS[name] if not allowed(name, other)]
+    assert not [other for other in imports()[name] if not allowed(name, other)]
 
 
 def test_nothing_imports_in_a_circle():
     try:
-        TopologicalSorter(IMPORTS).prepare()
+        TopologicalSorter(imports()).prepare()
     except CycleError as error:
         pytest.fail(" <- ".join(error.args[1]))
 
@@ -163,7 +167,7 @@ def test_nothing_imports_in_a_circle():
 def test_the_method_knows_nothing_of_the_book(name):
     if not name.startswith(("vnlib.book", "vnlib.plots")):
         assert not [
-            other for other in IMPORTS[name] if other.startswith(("vnlib.book", "vnlib.plots"))
+            other for other in imports()[name] if other.startswith(("vnlib.book", "vnlib.plots"))
         ]
 
 
@@ -192,7 +196,7 @@ SHOWS = re.compile(r"(vnlib\.plots\..*|(chapters|benchmarks)\.\w+\.(figures|tabl
 def drawn_with(name: str, found: frozenset[str] = frozenset()) -> frozenset[str]:
     """A module with all of its own chapter or kit that it imports, directly or not."""
     found |= {name}
-    for other in IMPORTS[name]:
+    for other in imports()[name]:
         if other not in found and room(other) == room(name) != "vnlib":
             found |= drawn_with(other, found)
     return found
@@ -207,7 +211,7 @@ def test_figures_and_tables_show_and_compute_nothing(name):
     for one in drawn_with(name):
         text = ALL[one].read_text(encoding="utf-8")
         assert "torch" not in {other.split(".")[0] for other in imported(text)}, one
-        behind = {other for other in IMPORTS[one] if not SHOWS.fullmatch(other)}
+        behind = {other for other in imports()[one] if not SHOWS.fullmatch(other)}
         ours = {other for other in behind if room(other) == room(name)}
         kit = {other for other in behind if other.startswith("benchmarks.")}
         for other in kit - ours:
@@ -225,11 +229,11 @@ def test_rules_read_results_and_nothing_else(name):
     """Nor does what they share with tables and figures: names and measures of their kit or folder."""
     own = ("benchmarks.", f"{name.rpartition('.')[0]}.")
     shared, fresh = set(), {name}
-    while fresh := {other for one in fresh for other in IMPORTS[one] if other.startswith(own)}:
+    while fresh := {other for one in fresh for other in imports()[one] if other.startswith(own)}:
         fresh -= shared
         shared |= fresh
     for one in {name, *shared}:
-        assert IMPORTS[one] - shared <= {"vnlib.book.ledger", "vnlib.book.evidence"}, one
+        assert imports()[one] - shared <= {"vnlib.book.ledger", "vnlib.book.evidence"}, one
 
 
 def test_chapters_wire_and_do_not_compute():

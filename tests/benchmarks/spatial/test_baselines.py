@@ -380,8 +380,10 @@ def test_vae_noise_changes_with_the_generator():
 # --- learning ---
 
 
-def overfit(model: torch.nn.Module, *, updates: int) -> tuple[float, float]:
-    """The loss before and after full-batch AdamW on the eight samples."""
+def overfit(model: torch.nn.Module, *, updates: int, enough: float = 0.0) -> tuple[float, float]:
+    """The loss before and after full-batch AdamW on the eight samples, which ends where it is so
+    small that it is `enough`.
+    """
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
     noise = generator()
     losses = []
@@ -391,6 +393,8 @@ def overfit(model: torch.nn.Module, *, updates: int) -> tuple[float, float]:
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
+        if losses[-1] < min(enough, 0.09 * losses[0]):
+            break
     return losses[0], losses[-1]
 
 
@@ -405,7 +409,7 @@ def test_gradients_reach_every_parameter(name):
 @every_baseline
 def test_eight_samples_can_be_overfitted(name):
     zero_mse = float((IMAGES**2).mean())
-    before, after = overfit(small(name), updates=300)
+    before, after = overfit(small(name), updates=300, enough=0.09 * zero_mse)
     assert after < 0.1 * min(before, zero_mse)
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
+
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 
 from benchmarks.spatial import registry
@@ -27,8 +31,11 @@ SMALL = {
 }
 
 
+SPEC = spec("F_spatial")
+
+
 def chapter(**parameters: object) -> Chapter:
-    one = spec("F_spatial")
+    one = SPEC
     return Chapter(one, one.check({"profile": "paper", "device": "cpu", **parameters}))
 
 
@@ -107,6 +114,15 @@ def test_what_a_model_says_of_itself_goes_before_candidates_and_parameters():
     assert (fourier["encoding"], fourier["n_frequencies"]) == ("fourier", 7)
 
 
+@cache
+def built(told: str) -> torch.nn.Module:
+    """A network of these settings, made once for all models and candidates that differ in others."""
+    family, size, options = json.loads(told)
+    if family != "vn":
+        return registry.build(family, **size, **options)
+    return build_vn(**size, **{k: v for k, v in options.items() if k not in LEARNING})
+
+
 @pytest.mark.parametrize("name", chapter().models)
 def test_every_model_can_be_built_with_every_candidate(name):
     model = chapter().model(name)
@@ -121,12 +137,8 @@ def test_every_model_can_be_built_with_every_candidate(name):
     for candidate in range(4):
         training = settings(name, candidate)["training"]
         size = {"n_inputs": inputs, "image_shape": (28, 28), "seed": 0}
-        if training["family"] == "vn":
-            options = {k: v for k, v in training["options"].items() if k not in LEARNING}
-            built = build_vn(**size, **options)
-        else:
-            built = registry.build(training["family"], **size, **training["options"])
-        assert not training["consolidation"] or hasattr(built, "readouts")
+        network = built(json.dumps([training["family"], size, training["options"]]))
+        assert not training["consolidation"] or hasattr(network, "readouts")
 
 
 def test_models_are_like_one_that_chooses_for_itself():
