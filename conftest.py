@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,15 +25,14 @@ import hypothesis
 import nbformat
 import papermill
 import pytest
-import shared_reads
+import remembered
 import torch
 from nbmake.pytest_items import NotebookItem
 
 from book.site import build as book
 from book.site import cli
 from book.site.read_once import read_once
-from vnlib.book import chapter, ledger, paths, store
-from vnlib.book.store import runfiles
+from vnlib.book import chapter, ledger, paths
 
 # Data that are already here are used; a download would make a test wait for a network that may not
 # be there.
@@ -48,7 +47,7 @@ hypothesis.settings.load_profile("book")
 # Thousands of tests and what they import are no garbage, and figures are made of many small objects.
 gc.set_threshold(50_000)
 forked_kernels.install()
-chapter.spec = shared_reads.remembering(chapter.spec)  # before anyone imports it
+chapter.spec = remembered.remembering(chapter.spec)  # before anyone imports it
 SMOKE = "VNBOOK_SMOKE"  # the variable that names the folder of what chapters compute in a test run
 
 
@@ -60,23 +59,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[SMOKE] = folder = tempfile.mkdtemp(prefix="vnbook-smoke-")
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
         config.add_cleanup(partial(os.environ.pop, SMOKE))
+    # Many tests, and some modules when they are collected, read the shipped results, each of which
+    # takes up to a second to load; their arrays are shared, so nobody may write into them.
     shipped = ExitStack()
-    shipped.enter_context(shipped_results_are_read_once())
+    shipped.enter_context(read_once(paths.RESULTS / "paper"))
     config.add_cleanup(shipped.close)
-
-
-@contextmanager
-def shipped_results_are_read_once() -> Iterator[None]:
-    """Many tests read the shipped results, each of which takes up to a second to load; their arrays
-    are shared, also with the other worker, so nobody may write into them.
-    """
-    shipped, kept = paths.RESULTS / "paper", Path(os.environ[SMOKE]) / ".read"
-    read = shared_reads.sharing(store.read, shipped, kept)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "read", read)
-        patch.setattr(runfiles, "read", read)
-        with read_once(shipped):
-            yield
 
 
 @pytest.hookimpl(trylast=True)

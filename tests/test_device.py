@@ -39,6 +39,10 @@ LEARNS_CODES = {"beyond_initialiser"}
 ALIKE = {"FR1_failure": "group", "beyond_kernel": "group", "beyond_capacity": "benchmark"}
 # Compute on the CPU whatever the device is: one model shows that nothing comes to the device.
 ON_THE_CPU = {
+    "best_bodies",
+    "best_digits",
+    "best_positions",
+    "best_signals",
     "beyond_capacity",
     "beyond_definitions",
     "beyond_kernel",
@@ -57,7 +61,7 @@ FEWER: dict[str, dict[str, Any]] = {
     # A mask for all signals, and one for each.
     "fig3_functions": {"masks": ["forecast_25", "block_128"]},
     "beyond_capacity": {"masks": ["forecast_25", "block_128"]},
-    "best_signals": {"masks": ["forecast_25", "block_128"], "picture_masks": ["block_128"]},
+    "best_signals": {"masks": ["forecast_25"], "picture_masks": ["forecast_25"]},
     "I_mnist": {"test": {"n": 50}, "study": {"end": 4, "shuffles": 2, "watched": 4}},
     # `smoke` has small sizes for the models that it runs itself.
     "I_mnist-vn_3_equal": {"network": {"atoms": [48, 48, 48], "interface": [32, 32]}},

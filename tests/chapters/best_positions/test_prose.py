@@ -1,0 +1,116 @@
+"""What the page says of the shipped results, between the numbers that it quotes from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from benchmarks.confirm import predictions as confirm
+from chapters.best_positions.figures import DATA, ON_DATA, TASKS, changed, run, tasks
+from chapters.best_positions.predictions import NETWORK, READINGS, chosen, decided, errors, least
+from chapters.best_positions.tables import RIVALS
+from vnlib.book import chapter, paths, store
+
+SIDECAR = chapter.spec("best_positions").sidecar
+EXACT = ("plain", "rotated", "coordinates")
+
+
+@pytest.fixture(scope="module")
+def results() -> xr.Dataset:
+    return store.read(paths.result_file(paths.RESULTS, "paper", "best_positions"))
+
+
+def middle(results: xr.Dataset, model: str, task: str) -> float:
+    return float(errors(results, model).sel(task=task).median("seed"))
+
+
+def all_rivals(results: xr.Dataset, task: str) -> float:
+    """The least median error of all models that are no reading of the network."""
+    own = {*READINGS, "operator_one", "settled_nearest", "settled_coarse"}
+    names = [m for m in results["model"].values if m not in own]
+    found = [middle(results, m, task) for m in names]
+    return float(np.nanmin(found))
+
+
+def test_all_tasks_and_models_have_all_seeds(results):
+    count = SIDECAR["profiles"]["paper"]["seeds"]
+    assert results.sizes["seed"] == count
+    ran = results["mse_ood"].notnull().sum("seed")
+    assert set(np.unique(ran)) <= {0, count} and tasks(results) == list(TASKS)
+
+
+def test_the_network_draws_the_pictured_tasks_and_others_do_not(results):
+    first = results.isel(seed=[0])
+    for task in ("rotated", "ring", "hidden"):
+        assert middle(first, NETWORK, task) < 0.05
+    assert middle(first, "cnn", "rotated") > 0.5 and middle(first, "cnn", "noise") > 0.5
+    assert middle(first, "ridge_profiles", "ring") > 0.3
+
+
+def test_where_the_network_is_far_ahead_clearly_ahead_and_behind(results):
+    for task in (*EXACT, "hidden", "entangled"):
+        assert middle(results, NETWORK, task) < 0.1 * all_rivals(results, task)
+    for task in ("ring", "oriented"):
+        assert middle(results, NETWORK, task) < 0.8 * all_rivals(results, task)
+    for task in ("narrow", "wide", "rotated_noise"):
+        assert middle(results, NETWORK, task) > 1.1 * all_rivals(results, task)
+
+
+def test_clean_codes_are_read_as_given_and_damaged_ones_settled(results):
+    found = chosen(results)["reading"]
+    for task in ("plain", "narrow", "rotated", "ring", "oriented", "coordinates"):
+        assert (found.sel(task=task) != "operator_linked").all()
+    for task in EXACT:
+        assert (found.sel(task=task) == "operator").all()
+    assert (found.sel(task="entangled") == "operator_linked").all()
+    for task in ("noise", "hidden"):
+        assert (found.sel(task=task) == "operator_settled").all()
+
+
+def test_weighing_atoms_changes_nothing_and_the_fine_layer_most(results):
+    assert np.allclose(changed(results, "noise: all atoms by evidence / the best"), 1, atol=0.1)
+    ratios = {
+        name: float(changed(results, name).median())
+        for name in (
+            "hidden entries: fine layer / none",
+            "entangled: tanh undone / as given",
+            "bump: closed form / back-propagation",
+        )
+    }
+    assert max(ratios.values()) < 0.2
+
+
+def test_networks_on_settled_codes_are_as_good_with_noise_and_not_with_hidden_entries(results):
+    settled = SIDECAR["rivals"]["settled"]
+    noise, hidden = (
+        float(
+            (
+                errors(results, NETWORK).sel(task=t) / least(results, settled, [t]).sel(task=t)
+            ).median()
+        )
+        for t in ("noise", "hidden")
+    )
+    assert noise > 0.9 and hidden < 0.5
+
+
+def test_the_operator_errs_least_on_rings_from_a_hundred_positions_on(results):
+    others = [m for m in ON_DATA if m != "operator"]
+    for task in DATA[1:]:
+        assert middle(results, "operator", task) < min(middle(results, m, task) for m in others)
+    assert middle(results, "operator", "ring_100") > 5 * middle(results, "operator", "ring_200")
+
+
+def test_the_operator_keeps_the_fewest_numbers_and_learns_fastest(results):
+    of = results.sel(task=tasks(results)).median(["task", "seed"])
+    trained = [m for m in run(results, RIVALS) if "lr" in SIDECAR["models"][m]]
+    for name in ("fact_parameters", "learning_time"):
+        own = float(of[name].sel(model="operator"))
+        rivals = [m for m in trained if not m.startswith("operator")]
+        assert own < min(float(of[name].sel(model=m)) for m in rivals)
+
+
+def test_no_verdict_is_told_of_too_few_seeds(results):
+    came = decided(results, SIDECAR)
+    assert all(one["verdict"] != confirm.MISSING for one in came.values())
+    assert {one["seeds"] for one in came.values()} == {float(results.sizes["seed"])}
