@@ -57,7 +57,7 @@ def tasks(results: xr.Dataset) -> list[str]:
 
 def run(results: xr.Dataset, models: tuple[str, ...]) -> list[str]:
     """Those of some models that were run."""
-    there = results["model"].values
+    there = results["model"].values if "model" in results else ()
     found = []
     for name in models:
         if name == NETWORK:

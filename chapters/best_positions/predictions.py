@@ -39,6 +39,13 @@ def errors(results: xr.Dataset, name: str, part: str = "ood") -> xr.DataArray:
     return np.sqrt(of[f"mse_{part}"] / of[f"power_{part}"])
 
 
+def widened(results: xr.Dataset, more: xr.Dataset) -> xr.Dataset:
+    """The errors of all runs, those of `more` in the place of the same task and model."""
+    kept = [n for n in results.data_vars if str(n).startswith(("mse_", "power_"))]
+    both = more[kept].reset_coords(drop=True).combine_first(results[kept].reset_coords(drop=True))
+    return both.sel(seed=results["seed"])
+
+
 def named(results: xr.Dataset, name: str, tasks: list[str]) -> xr.DataArray:
     """The errors of "model", or of "model@task" in the place of every one of some tasks."""
     model, _, task = name.partition("@")

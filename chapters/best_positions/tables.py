@@ -27,6 +27,7 @@ from chapters.best_positions.predictions import (
     errors,
     least,
     ratio,
+    widened,
 )
 from vnlib.plots.frames import if_computed, label, some
 from vnlib.plots.statistics import ahead, texts
@@ -141,6 +142,22 @@ def ingredients(results: xr.Dataset) -> Table:
 
 
 @if_computed
+def penalties(results: xr.Dataset, more: xr.Dataset) -> Table:
+    """Errors in the hold-out on damaged codes, with the penalties of all runs and with wider ones."""
+    rows = some([task for task in tasks(results) if task in more.get("task", ())])
+    columns = {
+        f"{called(results, model)}, {text}": errors(of, model)
+        .sel(task=rows)
+        .rename(task="row")
+        .assign_coords(row=_tasks(rows))
+        .reset_coords(drop=True)
+        for model in run(more, ("operator", "operator_settled"))
+        for text, of in (("up to 10⁻⁴", results), ("up to 1", more))
+    }
+    return Table(_plain(columns), name="penalties")
+
+
+@if_computed
 def data(results: xr.Dataset) -> Table:
     """Errors on rings in the hold-out by the number of positions that a model learned from."""
     there = some([task for task in DATA if task in results["task"].values])
@@ -169,8 +186,8 @@ def costs(results: xr.Dataset) -> Table:
     return Table(_plain(columns), {"numbers": "{:,.0f}"}, name="costs")
 
 
-def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers of the prose."""
+def numbers(results: xr.Dataset, more: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
+    """The numbers of the prose; `more`: with wider penalties."""
     came = decided(results, sidecar)
     told: dict[str, Any] = {
         "held": f"{sum(one['verdict'] == HOLDS for one in came.values())} of {len(came)}",
@@ -182,6 +199,16 @@ def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
     told["seeds"] = str(int(errors(results, NETWORK).notnull().any("task").sum()))
     told["error"] = {task: errors(results, NETWORK).sel(task=task) for task in tasks(results)}
     told["wins"] = {rival: ahead(sides(against(results, rival))) for rival in run(results, RIVALS)}
+    if len(run(more, ("operator", "operator_settled"))) == 2:
+        there, both = more["task"].values.tolist(), widened(results, more)
+        given, own = errors(more, "operator"), errors(both, NETWORK)
+        best = least(results, sidecar["rivals"]["networks"], there)
+        told["wider-given"] = {task: given.sel(task=task) for task in there}
+        told["wider-left"] = {
+            task: (errors(more, "operator_settled") / given).sel(task=task) for task in there
+        }
+        told["wider-error"] = {task: own.sel(task=task) for task in there}
+        told["wider-best"] = {task: (own / best).sel(task=task) for task in there}
     for name, rivals in sidecar["rivals"].items():
         if set(run(results, tuple(rivals))) >= set(rivals):
             told[f"best-{name}"] = {

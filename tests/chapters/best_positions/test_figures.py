@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.figure import Figure
 
 from chapters.best_positions import figures, tables
@@ -73,8 +74,23 @@ def test_tables_of_all_and_of_data(results):
 
 
 def test_numbers_are_those_of_the_results(results):
-    told = tables.numbers(results, SIDECAR)
+    more = results.sel(task=["noise", "hidden"], model=["operator", "operator_settled"]).copy(
+        deep=True
+    )
+    more["mse_ood"].loc[{"model": "operator"}] /= 4
+    told = tables.numbers(results, more, SIDECAR)
     assert told["bestpositions-error-noise"].startswith("0.20")
     assert told["bestpositions-wins-cnn"] == "12 of 12" and told["bestpositions-seeds"] == "6"
-    none = tables.numbers(results.sel(model=["kernel"]), SIDECAR)
+    assert told["bestpositions-wider-given-noise"].startswith("0.30")
+    assert told["bestpositions-wider-left-noise"].startswith("0.67")
+    none = tables.numbers(results.sel(model=["kernel"]), xr.Dataset(), SIDECAR)
     assert none["bestpositions-held"] == "0 of 25"
+
+
+def test_wider_penalties_stand_beside_those_of_all_runs(results):
+    more = results.sel(task=["noise"], model=["operator", "operator_settled"]).copy(deep=True)
+    more["mse_ood"].loc[{"model": "operator"}] /= 4
+    found = tables.penalties(results, more).frame
+    assert list(found.index) == ["noise 0.1"]
+    np.testing.assert_allclose(found.iloc[0, [0, 4]], [0.6, 0.3])
+    assert isinstance(tables.penalties(results, xr.Dataset()), Figure), "says that there are none"

@@ -57,6 +57,16 @@ def test_a_task_can_be_compared_with_another(results):
     assert np.allclose(found, 0.2 / 0.8)
 
 
+def test_wider_penalties_take_the_place_of_the_same_task_and_model(results):
+    more = results.sel(task=["noise"], model=["operator"]).copy(deep=True)
+    more["mse_val"] = more["mse_val"] * 0
+    more["mse_ood"] = more["mse_ood"] * 0 + more["power_ood"]
+    both = predictions.widened(results, more)
+    assert (predictions.chosen(both)["reading"].sel(task="noise") == "operator").all()
+    error = predictions.errors(both, predictions.NETWORK)
+    assert np.allclose(error.sel(task="noise"), 1) and np.allclose(error.sel(task="hidden"), 0.2)
+
+
 def test_verdicts(results):
     found = predictions.decided(results, SIDECAR)
     assert list(found) == [one["id"] for one in SIDECAR["predictions"]]
