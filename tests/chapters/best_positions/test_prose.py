@@ -8,7 +8,15 @@ import xarray as xr
 
 from benchmarks.confirm import predictions as confirm
 from chapters.best_positions.figures import DATA, ON_DATA, TASKS, changed, run, tasks
-from chapters.best_positions.predictions import NETWORK, READINGS, chosen, decided, errors, least
+from chapters.best_positions.predictions import (
+    NETWORK,
+    READINGS,
+    chosen,
+    decided,
+    errors,
+    least,
+    widened,
+)
 from chapters.best_positions.tables import RIVALS
 from vnlib.book import chapter, paths, store
 
@@ -108,6 +116,21 @@ def test_the_operator_keeps_the_fewest_numbers_and_learns_fastest(results):
         own = float(of[name].sel(model="operator"))
         rivals = [m for m in trained if not m.startswith("operator")]
         assert own < min(float(of[name].sel(model=m)) for m in rivals)
+
+
+def test_wider_penalties_were_worth_a_look_and_their_range_is_wide_enough(results):
+    more = store.read(paths.result_file(paths.RESULTS, "paper", "best_positions.wider"))
+    damaged = SIDECAR["wider"]["tasks"]
+    at_hand, wide = SIDECAR["settings"]["penalties"], SIDECAR["wider"]["penalties"]
+    before, now = (of["fact_penalty"].sel(model="operator", task=damaged) for of in (results, more))
+    assert (before == max(at_hand)).all(), "the end of the range"
+    assert ((now > max(at_hand)) & (now < max(wide))).all()
+    for task in damaged:
+        assert middle(more, "operator", task) < 1.02 * middle(results, "operator", task)
+    for task in ("noise", "hidden"):
+        assert middle(more, "operator_settled", task) < 0.5 * middle(more, "operator", task)
+    both = widened(results, more)
+    assert (chosen(both)["reading"].sel(task="noise") == "operator_settled").all()
 
 
 def test_no_verdict_is_told_of_too_few_seeds(results):

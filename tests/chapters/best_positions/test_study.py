@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from benchmarks.spatial import operators
-from chapters.best_positions import decoders, study
+from chapters.best_positions import decoders, study, wider
 from vnlib.book import chapter
 from vnlib.book.store.variables import described
 
@@ -95,3 +95,17 @@ def test_another_way_of_reading_is_refused(tmp_path):
         decoders.made(
             sample(), sample(), family="kernel", reads="twice", options={}, seed=0, workdir=tmp_path
         )
+
+
+def test_wider_penalties_are_all_that_differs():
+    axes = {"task": "noise", "model": "operator", "seed": 1}
+    one, other = study.settings(PAPER, axes), wider.settings(PAPER, axes)
+    options = other["training"]["options"]
+    assert options["penalties"] == SPEC.sidecar["wider"]["penalties"]
+    options["penalties"] = one["training"]["options"]["penalties"]
+    assert one == other
+
+
+def test_without_a_damaged_task_nothing_is_added():
+    spec = chapter.Chapter(SPEC, SPEC.check({"device": "cpu", "models": ["kernel"]}))
+    assert not wider.results(spec).sizes
