@@ -76,8 +76,9 @@ def test_clean_codes_are_read_as_given_and_damaged_ones_settled(results):
         assert (found.sel(task=task) == "operator_settled").all()
 
 
-def test_weighing_atoms_changes_nothing_and_the_fine_layer_most(results):
-    assert np.allclose(changed(results, "noise: all atoms by evidence / the best"), 1, atol=0.1)
+def test_weighing_atoms_is_undecided_and_the_fine_layer_matters_most(results):
+    weighed = changed(results, "noise: all atoms by evidence / the best")
+    assert weighed.min() < 1 < weighed.max()
     ratios = {
         name: float(changed(results, name).median())
         for name in (
@@ -99,7 +100,7 @@ def test_networks_on_settled_codes_are_as_good_with_noise_and_not_with_hidden_en
         )
         for t in ("noise", "hidden")
     )
-    assert noise > 0.9 and hidden < 0.5
+    assert 0.9 < noise < 1.4 and hidden < 0.5
 
 
 def test_the_operator_errs_least_on_rings_from_a_hundred_positions_on(results):
@@ -107,6 +108,23 @@ def test_the_operator_errs_least_on_rings_from_a_hundred_positions_on(results):
     for task in DATA[1:]:
         assert middle(results, "operator", task) < min(middle(results, m, task) for m in others)
     assert middle(results, "operator", "ring_100") > 5 * middle(results, "operator", "ring_200")
+
+
+def test_what_differs_between_seeds(results):
+    mixed = errors(results, NETWORK).sel(task="entangled")
+    assert mixed.max() > 100 * mixed.min()
+    large = errors(results, NETWORK).sel(task="share_60")
+    assert large.min() < 1e-3 and 0.05 < large.max() < 0.1
+    three = [f"{m}@ring_800" for m in ON_DATA if m != "operator"]
+    few = ratio(results, "operator@ring_200", three, ["ring"])
+    assert int((few < 1).sum()) == 2 and few.size == 3
+
+
+def test_what_came_of_predictions(results):
+    came = {name: one["verdict"] for name, one in decided(results, SIDECAR).items()}
+    assert [name for name, one in came.items() if one == confirm.FAILS] == ["P9"]
+    undecided = [name for name, one in came.items() if one == confirm.UNDECIDED]
+    assert undecided == ["P17", "P20", "P22", "P25"]
 
 
 def test_the_operator_keeps_the_fewest_numbers_and_learns_fastest(results):
