@@ -15,6 +15,7 @@ from chapters.best_positions.predictions import (
     decided,
     errors,
     least,
+    ratio,
     widened,
 )
 from chapters.best_positions.tables import RIVALS
