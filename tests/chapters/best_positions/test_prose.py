@@ -66,6 +66,11 @@ def test_where_the_network_is_far_ahead_clearly_ahead_and_behind(results):
         assert middle(results, NETWORK, task) > 1.1 * all_rivals(results, task)
 
 
+def test_with_wide_codes_a_factorised_decoder_leaves_a_quarter(results):
+    wide = middle(results, "factorised_longer", "wide") / middle(results, NETWORK, "wide")
+    assert 0.2 < wide < 0.3
+
+
 def test_clean_codes_are_read_as_given_and_damaged_ones_settled(results):
     found = chosen(results)["reading"]
     for task in ("plain", "narrow", "rotated", "ring", "oriented", "coordinates"):
