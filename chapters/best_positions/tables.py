@@ -49,6 +49,17 @@ RIVALS = (
     "operator_trained_longer",
 )
 
+# What the prose compares -> task, and the models whose errors are divided
+OVER = {
+    "one-wide": ("wide", "operator_one", "operator"),
+    "one-noise": ("noise", "operator_one", "operator"),
+    "one-entangled": ("entangled", "operator_one", "operator"),
+    "one-rotated-noise": ("rotated_noise", "operator_one", "operator"),
+    "one-broadcast": ("rotated_noise", "operator_one", "broadcast"),
+    "settled-one": ("noise", "operator_settled", "operator_one"),
+    "fine-noise": ("noise", "operator_settled", "settled_coarse"),
+}
+
 
 def predicted(results: xr.Dataset, sidecar: Mapping[str, Any]) -> Table:
     """What was predicted before the positions were drawn, and what came of it."""
@@ -198,6 +209,18 @@ def numbers(results: xr.Dataset, more: xr.Dataset, sidecar: Mapping[str, Any]) -
         return texts("bestpositions", told)
     told["seeds"] = str(int(errors(results, NETWORK).notnull().any("task").sum()))
     told["error"] = {task: errors(results, NETWORK).sel(task=task) for task in tasks(results)}
+    trained = [m for m, one in sidecar["models"].items() if "lr" in one]
+    if set(run(results, tuple(trained))) >= set(trained):
+        against_all = ratio(results, NETWORK, trained, tasks(results)).rename(task="cell")
+        told["wins-all-trained"] = ahead(sides(against_all))
+    told["over"] = {
+        name: ratio(results, own, [other], [task]).isel(task=0)
+        for name, (task, own, other) in OVER.items()
+        if len(run(results, (own, other))) == 2 and task in results["task"].values
+    }
+    told["composed"] = {
+        task: ratio(results, NETWORK, "id", [task]).isel(task=0) for task in tasks(results)
+    }
     told["wins"] = {rival: ahead(sides(against(results, rival))) for rival in run(results, RIVALS)}
     if len(run(more, ("operator", "operator_settled"))) == 2:
         there, both = more["task"].values.tolist(), widened(results, more)
@@ -209,6 +232,9 @@ def numbers(results: xr.Dataset, more: xr.Dataset, sidecar: Mapping[str, Any]) -
         }
         told["wider-error"] = {task: own.sel(task=task) for task in there}
         told["wider-best"] = {task: (own / best).sel(task=task) for task in there}
+        if set(run(results, tuple(trained))) >= set(trained):
+            every = least(results, trained, there)
+            told["wider-all"] = {task: (own / every).sel(task=task) for task in there}
     for name, rivals in sidecar["rivals"].items():
         if set(run(results, tuple(rivals))) >= set(rivals):
             told[f"best-{name}"] = {

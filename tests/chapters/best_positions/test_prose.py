@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.confirm import predictions as confirm
+from chapters.best_positions import study
 from chapters.best_positions.figures import DATA, ON_DATA, TASKS, changed, run, tasks
 from chapters.best_positions.predictions import (
     NETWORK,
@@ -124,6 +125,50 @@ def test_what_differs_between_seeds(results):
     three = [f"{m}@ring_800" for m in ON_DATA if m != "operator"]
     few = ratio(results, "operator@ring_200", three, ["ring"])
     assert int((few < 1).sum()) == 2 and few.size == 3
+
+
+def test_fewer_terms_would_have_been_better_where_validation_chose_many(results):
+    for task, most in (("wide", 0.5), ("noise", 0.5), ("entangled", 0.7), ("rotated_noise", 0.5)):
+        assert (ratio(results, "operator_one", ["operator"], [task]) < most).all()
+    assert (ratio(results, "operator_one", ["broadcast"], ["rotated_noise"]) < 0.65).all()
+    assert (results["fact_terms"].sel(model="operator", task="oriented") == 6).all(), "the most"
+    assert (errors(results, "operator_one").sel(task="plain") < 1e-5).all()
+
+
+def test_what_settled_codes_are_worth_to_networks(results):
+    left = {
+        m: ratio(results, f"{m}_settled", [m], ["noise"])
+        for m in ("factorised", "broadcast", "cnn")
+    }
+    assert (left["factorised"] < 0.4).all() and (left["cnn"] > 0.8).all()
+    noise = {m: middle(results, m, "noise") for m in SIDECAR["rivals"]["settled"]}
+    assert min(noise, key=noise.get) == "factorised_settled"
+    fine = ratio(results, "operator_settled", ["settled_coarse"], ["noise"])
+    assert fine.min() < 1 < fine.max()
+
+
+def test_trainings_that_had_not_settled(results):
+    gain = results["late_gain"].max("seed")
+    assert gain.sel(model="vn_axes_longer", task="oriented") > 0.3
+    assert gain.sel(model="operator_trained_longer", task="rotated") > 0.1
+
+
+def test_how_much_is_held_out():
+    one = chapter.spec("best_positions")
+    paper = chapter.Chapter(one, one.check({"profile": "paper", "device": "cpu"}))
+    shares: dict[str, list[float]] = {}
+    validate = []
+    for task in ("plain", "coordinates", "share_60"):
+        for seed in paper.seeds:
+            axes = {"task": task, "model": "operator", "seed": seed}
+            split = study.drawn(study.settings(paper, axes))["split"]
+            shares.setdefault(task, []).append(float((split == "ood").mean()))
+            if task == "share_60":
+                validate.append(int((split == "val").sum()))
+    assert 0.27 < min(shares["plain"]) and max(shares["plain"]) < 1 / 3
+    assert 0.33 < min(shares["coordinates"]) and max(shares["coordinates"]) < 0.42
+    assert 0.63 < min(shares["share_60"]) and max(shares["share_60"]) < 0.73
+    assert sorted(validate) == [11, 12, 14]
 
 
 def test_what_came_of_predictions(results):
