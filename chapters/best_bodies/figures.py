@@ -13,11 +13,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from benchmarks.confirm.figures import changes
 from benchmarks.nbody.figures import LAWS
 from chapters.best_bodies.predictions import error, mean_ratio, power, ratio, within
 from vnlib.plots.frames import if_computed, label, some
 from vnlib.plots.statistics import over_seeds
-from vnlib.plots.style import PALETTE, image_axes, look
+from vnlib.plots.style import image_axes, look
 
 # Models of a picture of fields -> the heads of their columns
 PICTURED = {
@@ -161,22 +162,10 @@ def named(forces: str) -> str:
 def ablation(results: xr.Dataset) -> Figure:
     """What each ingredient changes: ratios of errors where gravity or springs act."""
     rows = some([name for name, pair in STEPS.items() if len(run(results, pair)) == 2])
-    fig, ax = plt.subplots(figsize=(8.6, 0.42 * len(rows) + 1.5))
-    for place, name in enumerate(rows):
-        each = changed(results, name)
-        told = over_seeds(mean_ratio(each))
-        cells = over_seeds(each)["median"]
-        ax.plot(cells, np.full(cells.size, place + 0.16), "|", color="0.45", ms=7)
-        ax.hlines(place - 0.1, told["low"], told["high"], color=PALETTE[0], lw=1.6)
-        ax.plot(told["median"], place - 0.1, "o", color=PALETTE[0], ms=6)
-    ax.axvline(1, color="0.3", lw=0.9)
-    ax.set(xscale="log", xlabel="ratio of errors")
-    ax.set_yticks(range(len(rows)), rows)
-    ax.invert_yaxis()
-    ax.plot([], [], "o", color=PALETTE[0], label="geometric mean over cells, with interval")
-    ax.plot([], [], "|", color="0.45", label="each cell, median")
-    fig.legend(fontsize=8, loc="outside lower center", ncols=2)
-    return fig
+    each = {name: changed(results, name) for name in rows}
+    found = {name: (mean_ratio(one), over_seeds(one)["median"]) for name, one in each.items()}
+    names = {"told": "geometric mean over cells, with interval", "single": "each cell, median"}
+    return changes(found, of="errors", **names)
 
 
 def changed(results: xr.Dataset, step: str) -> xr.DataArray:

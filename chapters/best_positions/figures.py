@@ -4,16 +4,20 @@ model, seed).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
+
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from benchmarks.confirm.figures import changes
 from benchmarks.spatial.figures import wrapped
 from chapters.best_positions.predictions import NETWORK, chosen, errors, ratio
 from vnlib.plots.frames import if_computed, label, some
 from vnlib.plots.statistics import over_seeds
-from vnlib.plots.style import PALETTE, image_axes, look
+from vnlib.plots.style import image_axes, look
 
 VN = "VN-1L, operator"  # what readers call the network
 TASKS = {
@@ -55,22 +59,13 @@ def tasks(results: xr.Dataset) -> list[str]:
     return [task for task in TASKS if task in results["task"].values]
 
 
-def run(results: xr.Dataset, models: tuple[str, ...]) -> list[str]:
+def run(results: xr.Dataset, models: Iterable[str]) -> list[str]:
     """Those of some models that were run."""
-    there = results["model"].values if "model" in results else ()
     found = []
     for name in models:
-        if name == NETWORK:
-            try:
-                error = errors(results, name)
-            except KeyError:
-                continue
-        elif name in there:
-            error = errors(results, name)
-        else:
-            continue
-        if bool(error.notnull().any()):
-            found.append(name)
+        with suppress(KeyError):
+            if bool(errors(results, name).notnull().any()):
+                found.append(name)
     return found
 
 
@@ -87,23 +82,18 @@ def example(results: xr.Dataset) -> Figure:
     models = some(run(results, COMPARED))
     size = (1.25 * (1 + len(models)), 1.3 * len(rows) + 0.5)
     fig, axes = plt.subplots(len(rows), 1 + len(models), figsize=size, squeeze=False)
+    reading = chosen(one)["reading"] if NETWORK in models else None
     for line, task in zip(axes, rows, strict=True):
         of = one.sel(task=task)
-        first = next(m for m in of["model"].values if m not in ("", NETWORK))
-        images = {"true image": of["target_image"].sel(model=first)}
-        for model in models:
-            name = model if model != NETWORK else _reading(results, task)
+        names = [str(reading.sel(task=task).item()) if m == NETWORK else m for m in models]
+        images = {"true image": of["target_image"].sel(model=names[0])}
+        for model, name in zip(models, names, strict=True):
             images[called(results, model)] = of["sample_image"].sel(model=name)
         for ax, (title, image) in zip(line, images.items(), strict=True):
             title = wrapped(title, 14) if task == rows[0] else ""
             image_axes(ax, title, size=9).imshow(image, origin="lower", vmin=0, vmax=1)
         line[0].set_ylabel(wrapped(TASKS[task], 12), fontsize=9)
     return fig
-
-
-def _reading(results: xr.Dataset, task: str) -> str:
-    """How the network reads codes of a task in the first seed."""
-    return str(chosen(results)["reading"].sel(task=task).isel(seed=0).item())
 
 
 @if_computed
@@ -133,21 +123,10 @@ def by_task(results: xr.Dataset) -> Figure:
 @if_computed
 def ingredients(results: xr.Dataset) -> Figure:
     """What each part of the network changes: ratios of errors in the hold-out, every seed."""
-    found = some({name: one for name in STEPS if (one := changed(results, name)).size})
-    fig, ax = plt.subplots(figsize=(8.2, 0.42 * len(found) + 1.4))
-    for place, values in enumerate(found.values()):
-        told = over_seeds(values)
-        ax.plot(values, np.full(values.size, place + 0.16), "|", color="0.45", ms=7)
-        ax.hlines(place - 0.1, told["low"], told["high"], color=PALETTE[0], lw=1.6)
-        ax.plot(told["median"], place - 0.1, "o", color=PALETTE[0], ms=6)
-    ax.axvline(1, color="0.3", lw=0.9)
-    ax.set(xscale="log", xlabel="ratio of errors in the hold-out")
-    ax.set_yticks(range(len(found)), list(found))
-    ax.invert_yaxis()
-    ax.plot([], [], "o", color=PALETTE[0], label="median, with interval")
-    ax.plot([], [], "|", color="0.45", label="each seed")
-    fig.legend(fontsize=8, loc="outside lower center", ncols=2)
-    return fig
+    found = some({name: (one, one) for name in STEPS if (one := changed(results, name)).size})
+    return changes(
+        found, told="median, with interval", single="each seed", of="errors in the hold-out"
+    )
 
 
 def changed(results: xr.Dataset, step: str) -> xr.DataArray:

@@ -49,6 +49,7 @@ RIVALS = (
     "operator_trained_longer",
 )
 
+WIDENED = ("operator", "operator_settled")  # with wider penalties, too
 # What the prose compares -> task, and the models whose errors are divided
 OVER = {
     "one-wide": ("wide", "operator_one", "operator"),
@@ -70,8 +71,7 @@ def predicted(results: xr.Dataset, sidecar: Mapping[str, Any]) -> Table:
 @if_computed
 def errors_of_all(results: xr.Dataset) -> Table:
     """Errors in the hold-out of all models on all tasks."""
-    models = some([NETWORK, *results["model"].values.tolist()])
-    models = some(run(results, tuple(models)))
+    models = some(run(results, [NETWORK, *results["model"].values.tolist()]))
     columns = {
         TASKS[task]: _named(results, [errors(results, m).sel(task=task) for m in models], models)
         for task in tasks(results)
@@ -82,18 +82,10 @@ def errors_of_all(results: xr.Dataset) -> Table:
 @if_computed
 def composed(results: xr.Dataset) -> Table:
     """The network task by task: how it reads codes, and its errors on the three sets."""
-    there = some(run(results, (NETWORK,)))
-    found = {part: errors(results, there[0], part) for part in ("val", "id", "ood")}
+    some(run(results, [NETWORK]))
+    parts = {"val": "validation", "id": "in distribution", "ood": "in the hold-out"}
     rows = tasks(results)
-    columns = {
-        text: found[part].sel(task=rows).rename(task="row").assign_coords(row=_tasks(rows))
-        for part, text in (
-            ("val", "validation"),
-            ("id", "in distribution"),
-            ("ood", "in the hold-out"),
-        )
-    }
-    told = _plain(columns)
+    told = _plain({text: _by_task(errors(results, NETWORK, p), rows) for p, text in parts.items()})
     told["reading", ""] = [readings(results, task) for task in rows]
     return Table(told, name="network")
 
@@ -110,8 +102,10 @@ def readings(results: xr.Dataset, task: str) -> str:
     return ", ".join(f"{text} ({n})" for text, n in counts.items())
 
 
-def _tasks(rows: list[str]) -> list[str]:
-    return [TASKS[task] for task in rows]
+def _by_task(found: xr.DataArray, rows: list[str]) -> xr.DataArray:
+    """Errors with a row for each task."""
+    told = found.sel(task=rows).reset_coords(drop=True).rename(task="row")
+    return told.assign_coords(row=[TASKS[task] for task in rows])
 
 
 def _plain(columns: Mapping[Any, xr.DataArray], **names: Any) -> pd.DataFrame:
@@ -127,7 +121,7 @@ def _named(results: xr.Dataset, values: list[xr.DataArray], models: list[str]) -
 @if_computed
 def wins(results: xr.Dataset) -> Table:
     """In how many tasks the network has surely less error than each rival."""
-    some(run(results, (NETWORK,)))
+    some(run(results, [NETWORK]))
     rows = {
         label(results, rival): {"tasks": ahead(sides(against(results, rival)))}
         for rival in some(run(results, RIVALS))
@@ -139,7 +133,7 @@ def against(results: xr.Dataset, rival: str) -> xr.DataArray:
     """The errors (seed, task) of the network over those of a rival, on the tasks of both."""
     both = (errors(results, NETWORK) / errors(results, rival)).notnull().any("seed")
     there = [task for task in tasks(results) if bool(both.sel(task=task))]
-    return ratio(results, NETWORK, [rival], there).rename(task="cell")
+    return ratio(results, NETWORK, [rival], there)
 
 
 @if_computed
@@ -157,12 +151,8 @@ def penalties(results: xr.Dataset, more: xr.Dataset) -> Table:
     """Errors in the hold-out on damaged codes, with the penalties of all runs and with wider ones."""
     rows = some([task for task in tasks(results) if task in more.get("task", ())])
     columns = {
-        f"{called(results, model)}, {text}": errors(of, model)
-        .sel(task=rows)
-        .rename(task="row")
-        .assign_coords(row=_tasks(rows))
-        .reset_coords(drop=True)
-        for model in run(more, ("operator", "operator_settled"))
+        f"{called(results, model)}, {text}": _by_task(errors(of, model), rows)
+        for model in run(more, WIDENED)
         for text, of in (("up to 10⁻⁴", results), ("up to 1", more))
     }
     return Table(_plain(columns), name="penalties")
@@ -186,7 +176,7 @@ def data(results: xr.Dataset) -> Table:
 @if_computed
 def costs(results: xr.Dataset) -> Table:
     """Numbers of a model, and times of learning and of a drawing, medians over tasks."""
-    models = some(run(results, tuple(results["model"].values.tolist())))
+    models = some(run(results, results["model"].values.tolist()))
     of = results.sel(task=tasks(results))
     names = {"fact_parameters": "numbers", "learning_time": "learning [s]"}
     names |= {"drawing_time": "a drawing [s]", "late_gain": "gain of the last fifth"}
@@ -203,43 +193,37 @@ def numbers(results: xr.Dataset, more: xr.Dataset, sidecar: Mapping[str, Any]) -
     told: dict[str, Any] = {
         "held": f"{sum(one['verdict'] == HOLDS for one in came.values())} of {len(came)}",
         "found": {name: one["found"] for name, one in came.items()},
-        "verdict": {name: one["verdict"] for name, one in came.items()},
     }
-    if not run(results, (NETWORK,)):
+    if not run(results, [NETWORK]):
         return texts("bestpositions", told)
+    every = tasks(results)
     told["seeds"] = str(int(errors(results, NETWORK).notnull().any("task").sum()))
-    told["error"] = {task: errors(results, NETWORK).sel(task=task) for task in tasks(results)}
-    trained = [m for m, one in sidecar["models"].items() if "lr" in one]
-    if set(run(results, tuple(trained))) >= set(trained):
-        against_all = ratio(results, NETWORK, trained, tasks(results)).rename(task="cell")
-        told["wins-all-trained"] = ahead(sides(against_all))
+    told["error"] = {task: errors(results, NETWORK).sel(task=task) for task in every}
+    told["composed"] = _each(ratio(results, NETWORK, "id", every))
+    told["wins"] = {rival: ahead(sides(against(results, rival))) for rival in run(results, RIVALS)}
     told["over"] = {
         name: ratio(results, own, [other], [task]).isel(task=0)
         for name, (task, own, other) in OVER.items()
-        if len(run(results, (own, other))) == 2 and task in results["task"].values
+        if len(run(results, (own, other))) == 2 and task in every
     }
-    told["composed"] = {
-        task: ratio(results, NETWORK, "id", [task]).isel(task=0) for task in tasks(results)
-    }
-    told["wins"] = {rival: ahead(sides(against(results, rival))) for rival in run(results, RIVALS)}
-    if len(run(more, ("operator", "operator_settled"))) == 2:
-        there, both = more["task"].values.tolist(), widened(results, more)
-        given, own = errors(more, "operator"), errors(both, NETWORK)
-        best = least(results, sidecar["rivals"]["networks"], there)
-        told["wider-given"] = {task: given.sel(task=task) for task in there}
-        told["wider-left"] = {
-            task: (errors(more, "operator_settled") / given).sel(task=task) for task in there
-        }
-        told["wider-error"] = {task: own.sel(task=task) for task in there}
-        told["wider-best"] = {task: (own / best).sel(task=task) for task in there}
-        if set(run(results, tuple(trained))) >= set(trained):
-            every = least(results, trained, there)
-            told["wider-all"] = {task: (own / every).sel(task=task) for task in there}
-    for name, rivals in sidecar["rivals"].items():
-        if set(run(results, tuple(rivals))) >= set(rivals):
-            told[f"best-{name}"] = {
-                task: least(results, rivals, [task]).sel(task=task)
-                for task in tasks(results)
-                if bool(least(results, rivals, [task]).notnull().any())
-            }
+    lists = sidecar["rivals"] | {"trained": [m for m, o in sidecar["models"].items() if "lr" in o]}
+    lists = {name: some for name, some in lists.items() if len(run(results, some)) == len(some)}
+    for name, rivals in lists.items():
+        found = least(results, rivals, every)
+        told[f"best-{name}"] = _each(found.sel(task=found.notnull().any("seed")))
+    if "trained" in lists:
+        told["wins-trained"] = ahead(sides(ratio(results, NETWORK, lists["trained"], every)))
+    if len(run(more, WIDENED)) == 2:
+        there, own = more["task"].values.tolist(), errors(widened(results, more), NETWORK)
+        given, settled = (errors(more, name) for name in WIDENED)
+        told["wider-given"], told["wider-left"] = _each(given), _each(settled / given)
+        for name in ("networks", "trained"):
+            if name in lists:
+                over = own.sel(task=there) / least(results, lists[name], there)
+                told[f"wider-{name}"] = _each(over)
     return texts("bestpositions", told)
+
+
+def _each(values: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Values by their task."""
+    return {str(task): values.sel(task=task, drop=True) for task in values["task"].values}

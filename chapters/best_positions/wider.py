@@ -9,30 +9,24 @@ import xarray as xr
 from chapters.best_positions import study
 from vnlib.book.chapter import Axes, Chapter, Settings
 
-PART = "wider"
 
-
-def results(chapter: Chapter) -> xr.Dataset:
-    """Runs over (task, model, seed) of the sidecar's `wider`, in a file of their own."""
+def results(chapter: Chapter, found: xr.Dataset) -> xr.Dataset:
+    """Runs over (task, model, seed) of the sidecar's `wider`, in a file of their own, of tasks,
+    models and seeds that the study `found`; empty where it has none of them.
+    """
     asked = chapter.spec.sidecar["wider"]
     tasks, models = (
-        [name for name in asked[axis] if name in there]
-        for axis, there in (("tasks", _tasks(chapter)), ("models", chapter.models))
+        [name for name in asked[axis] if name in found[axis[:-1]]] for axis in ("tasks", "models")
     )
     if not (tasks and models):
         return xr.Dataset()
     axes = {"task": tasks, "model": models, "seed": chapter.seeds}
-    return chapter.grid(study.run, axes, settings, variables=study.VARIABLES, part=PART)
+    return chapter.grid(study.run, axes, settings, variables=study.VARIABLES, part="wider")
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:
     """The settings of `study`, with other penalties."""
     same = study.settings(chapter, axes)
-    options = same["training"]["options"] | {
-        "penalties": chapter.spec.sidecar["wider"]["penalties"]
-    }
+    penalties = {"penalties": chapter.spec.sidecar["wider"]["penalties"]}
+    options = same["training"]["options"] | penalties
     return same | {"training": same["training"] | {"options": options}}
-
-
-def _tasks(chapter: Chapter) -> list[str]:
-    return chapter.settings.get("only") or list(chapter.settings["tasks"])

@@ -4,6 +4,7 @@ what the shipped results say, and things have one name on all pages.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import tomllib
@@ -56,6 +57,12 @@ def test_what_a_page_computes_beside_its_study_is_what_the_sidecar_says(name):
     source = "\n".join(cell.source for cell in cells(name, "code"))
     asked = re.findall(r"\b(?!study\b)(\w+)\.results\(chapter\b", source)
     assert asked == chapter.spec(name).sidecar.get("beside", [])
+    for part in asked:
+        # `vnbook run` hands it the chapter and all that the study found.
+        found = re.search(r"^([\w, ]+) = study\.results\(chapter", source, re.M)
+        given = ["chapter", *(found[1].split(", ") if found else ["results"])]
+        module = paths.module(name, part)
+        assert module and inspect.signature(module.results).bind(*given)
 
 
 @every_chapter

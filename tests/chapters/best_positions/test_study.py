@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 
 from benchmarks.spatial import operators
 from chapters.best_positions import decoders, study, wider
@@ -107,5 +108,13 @@ def test_wider_penalties_are_all_that_differs():
 
 
 def test_without_a_damaged_task_nothing_is_added():
-    spec = chapter.Chapter(SPEC, SPEC.check({"device": "cpu", "models": ["kernel"]}))
-    assert not wider.results(spec).sizes
+    found = xr.Dataset(coords={"task": ["ring"], "model": ["operator"], "seed": [0]})
+    assert not wider.results(SMALL, found).sizes
+
+
+def test_wider_penalties_are_for_what_the_study_ran(tmp_path):
+    given = SPEC.check({"device": "cpu", "results_dir": str(tmp_path)})
+    found = xr.Dataset(coords={"task": ["hidden", "ring"], "model": ["kernel", "operator"]})
+    more = wider.results(chapter.Chapter(SPEC, given), found)
+    assert (more["task"].item(), more["model"].item()) == ("hidden", "operator")
+    assert bool(more["mse_ood"].notnull().all())
