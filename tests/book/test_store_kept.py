@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from store_cases import ROW
 
 from vnlib.book import store
 from vnlib.book.store import provenance, runfiles
+
+TEXTUAL = {"model": True, "seed": False}
 
 
 def test_nothing_is_touched_when_all_is_there_even_in_a_read_only_folder(lab, monkeypatch):
@@ -165,7 +166,7 @@ def unmerged(lab):
 
 
 def test_a_run_merged_during_a_look_up_is_not_missed(unmerged, monkeypatch):
-    files, other = (runfiles.RunFiles(unmerged.path, ROW) for _ in range(2))
+    files, other = (runfiles.RunFiles(unmerged.path, TEXTUAL) for _ in range(2))
     look = files.merged
 
     def look_while_the_other_merges():
@@ -187,6 +188,18 @@ def test_what_a_process_wrote_it_does_not_read(lab, monkeypatch):
     assert not lab.calls and asked == [lab.path]
 
 
+def test_a_file_is_read_once_for_all_that_asks_for_a_part_of_it(lab, monkeypatch):
+    read, asked = runfiles.read, []
+    monkeypatch.setattr(runfiles, "read", lambda path: asked.append(path) or read(path))
+    lab.grid({"model": ["vn"], "seed": [0, 1]})
+    for seed in (0, 1):
+        assert lab.grid({"model": ["vn"], "seed": [seed]}).dataset["seed"].values.tolist() == [seed]
+    assert asked == [lab.path]
+    os.utime(lab.path, (1, 1))
+    lab.grid({"model": ["vn"], "seed": [0]})
+    assert asked == [lab.path] * 2
+
+
 def test_a_run_file_renewed_during_a_merge_is_not_deleted(unmerged, monkeypatch):
     file = unmerged.runs / "model=vn,seed=1.nc"
     renewed = store.read(file).assign(loss=("epoch", [9.0, 9.0, 9.0]))
@@ -196,7 +209,7 @@ def test_a_run_file_renewed_during_a_merge_is_not_deleted(unmerged, monkeypatch)
         return store.write(ds, path)
 
     monkeypatch.setattr(runfiles, "write", write)
-    runfiles.RunFiles(unmerged.path, ROW).merge({}, {"title": "t"})
+    runfiles.RunFiles(unmerged.path, TEXTUAL).merge({}, {"title": "t"})
     assert (store.read(file)["loss"] == 9).all()
 
 

@@ -42,7 +42,7 @@ def test_a_grid_over_other_axes_is_refused(lab):
         {"model": ["vn"], "seed": [0], "lam": [1]},
         {"model": ["vn"], "seed": ["0"]},
     ):
-        with pytest.raises(store.StoreError, match=r"fig\.nc .*use another file|not like"):
+        with pytest.raises(store.StoreError, match=r"fig\.nc .*use another file|not texts"):
             lab.grid(axes)
     store.write(xr.Dataset({"loss": 1.0}), lab.path)
     with pytest.raises(store.StoreError, match=r"fig\.nc is a grid over \(\)"):

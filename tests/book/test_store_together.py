@@ -112,7 +112,7 @@ def test_a_whole_group_is_held_while_it_is_computed(lab: Lab, monkeypatch: pytes
     free, train = [], fit_many.fit_many
 
     def asked(courses: Sequence[Course]) -> list[History]:
-        files = runfiles.RunFiles(lab.path, AXES)
+        files = runfiles.RunFiles(lab.path, dict.fromkeys(AXES, False))
         for cell in ("width=4,seed=0", "width=4,seed=2"):
             with files.lock(cell) as mine:
                 free.append(mine)

@@ -299,8 +299,7 @@ class Chapter:
             describe=partial(described, variables=variables, labels=self.labels),
             together=self.together,
         )
-        for note in result.notes:
-            print(note)
+        print(*result.notes, sep="\n")
         if 0 < len(result.older) < result.dataset["run_date"].size:
             self.mixed.append(part)
         if result.older:

@@ -20,6 +20,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import xarray as xr
@@ -31,10 +32,10 @@ from vnlib.book.store.runs import Made, header, joined, listed, runs_in, wins, w
 
 @dataclass
 class RunFiles:
-    """The files of the grid at `path`; `axes` holds the names and the values that are asked for."""
+    """The files of the grid at `path`; `axes` holds their names and whether values are texts."""
 
     path: Path
-    axes: Mapping[str, tuple]
+    axes: Mapping[str, bool]
     _known: dict[Path, tuple] = field(default_factory=dict)  # files as last read or written here
 
     @property
@@ -151,12 +152,11 @@ class RunFiles:
             return None
         if self._known.get(path, ())[:1] != (stat,):
             try:
-                ds = read(path)
+                self._known[path] = stat, _content(path, stat, tuple(self.axes.items()))
             except StoreError:
                 if path.exists():
                     raise
                 return None
-            self._known[path] = stat, (ds, runs_in(ds, self.axes, path))
         return self._known[path][1]
 
     def _write(self, ds: xr.Dataset, path: Path) -> None:
@@ -175,6 +175,11 @@ class RunFiles:
                     shutil.rmtree(self.file(key).with_suffix(".work"), ignore_errors=True)
                 with suppress(OSError):
                     (self.folder / f"{key}.lock").unlink()
+
+
+@lru_cache(maxsize=1)  # a study may ask for a few runs at a time
+def _content(path: Path, stat: tuple, axes: tuple) -> tuple[xr.Dataset, dict[str, Made]]:
+    return (ds := read(path)), runs_in(ds, dict(axes), path)
 
 
 def _stat(path: Path) -> tuple | None:

@@ -81,18 +81,17 @@ def listed(keys: Collection[str]) -> str:
     return "; ".join(list(keys)[:4]) + (f"; and {len(keys) - 4} more" if len(keys) > 4 else "")
 
 
-def runs_in(ds: xr.Dataset, axes: Mapping[str, tuple], path: Path) -> dict[str, Made]:
-    """The runs in a dataset, by key of their cell. StoreError for a grid over other axes, or none."""
+def runs_in(ds: xr.Dataset, axes: Mapping[str, bool], path: Path) -> dict[str, Made]:
+    """The runs in a dataset over axes, of texts or not, by key of their cell; else StoreError."""
     found = ds["run_settings"].dims if "run_settings" in ds else ()
     if set(found) != set(axes):
         raise StoreError(
             f"{path} is a grid over {found}, not over {tuple(axes)}; use another file, or {REMEDY}"
         )
-    for name, values in axes.items():
-        if (ds[name].dtype.kind in "iuf") == isinstance(values[0], str):
-            raise StoreError(
-                f"{path} has {name} = {ds[name].values.tolist()}, not like {values}; {REMEDY}"
-            )
+    for name, texts in axes.items():
+        if (ds[name].dtype.kind in "iuf") == texts:
+            other = f"{ds[name].values.tolist()}, not {'texts' if texts else 'numbers'}"
+            raise StoreError(f"{path} has {name} = {other}; {REMEDY}")
     if lacking := [name for name in COMMON if name.startswith("run_") and name not in ds]:
         raise StoreError(
             f"{path} does not say of its runs what it should ({', '.join(lacking)}); {REMEDY}"

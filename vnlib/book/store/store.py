@@ -108,7 +108,8 @@ def grid(
     cells = [Cell(dict(zip(axes, values, strict=True))) for values in product(*axes.values())]
     chosen = {cell.key: settings(dict(cell.axes)) for cell in cells}
     wanted = {key: _canonical(key, value) for key, value in chosen.items()}
-    files = RunFiles(Path(path).absolute(), axes)
+    textual = {name: isinstance(values[0], str) for name, values in axes.items()}
+    files = RunFiles(Path(path).absolute(), textual)
     of(files.merged()[0], files.path, **(attrs or {}))
     attrs = plain_attrs({**(attrs or {}), "title": title})
     checks.choice("stale", stale, STALE)
@@ -139,10 +140,8 @@ def grid(
     ds, made = files.merged()
     foreign = [key for key in wanted if key not in made or made[key].settings != wanted[key]]
     if foreign or ds is None:
-        raise StoreError(
-            f"another process fills {path} with other settings ({listed(foreign)}); use "
-            "another file"
-        )
+        said = f"another process fills {path} with other settings ({listed(foreign)})"
+        raise StoreError(f"{said}; use another file")
     ds = tidy(ds.sel({name: list(values) for name, values in axes.items()}))
     ds.attrs = header(ds, axes, attrs)
     return GridResult(describe(ds), fill.notes(), fill.older(made))
@@ -163,10 +162,8 @@ def _checked_axes(axes: Mapping[str, Sequence]) -> dict[str, tuple]:
         texts = all(isinstance(v, str) for v in values)
         numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
         if not values or not (texts or (numbers and all(map(math.isfinite, values)))):
-            raise ValueError(
-                f"axis {name} must hold texts only or finite numbers only, at least one, "
-                f"got {values}"
-            )
+            wanted = "texts only or finite numbers only, at least one"
+            raise ValueError(f"axis {name} must hold {wanted}, got {values}")
         if len(set(values)) < len(values):
             raise ValueError(f"axis {name} must hold each value once, got {values}")
         checked[name] = values
