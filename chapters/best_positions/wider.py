@@ -14,14 +14,22 @@ def results(chapter: Chapter, found: xr.Dataset) -> xr.Dataset:
     """Runs over (task, model, seed) of the sidecar's `wider`, in a file of their own, of tasks,
     models and seeds that the study `found`; empty where it has none of them.
     """
-    asked = chapter.spec.sidecar["wider"]
-    tasks, models = (
-        [name for name in asked[axis] if name in found[axis[:-1]]] for axis in ("tasks", "models")
-    )
-    if not (tasks and models):
+    axes = among(chapter, found, "wider")
+    if not axes:
         return xr.Dataset()
-    axes = {"task": tasks, "model": models, "seed": chapter.seeds}
     return chapter.grid(study.run, axes, settings, variables=study.VARIABLES, part="wider")
+
+
+def among(chapter: Chapter, found: xr.Dataset, part: str) -> dict[str, list]:
+    """The tasks and models that a part of the sidecar names, of those that the study `found`, and
+    the seeds; nothing without a task or a model.
+    """
+    asked = chapter.spec.sidecar[part]
+    axes = {
+        axis: [name for name in asked[f"{axis}s"] if name in found[axis].values]
+        for axis in ("task", "model")
+    }
+    return {**axes, "seed": chapter.seeds} if all(axes.values()) else {}
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:
