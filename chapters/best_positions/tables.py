@@ -49,7 +49,7 @@ RIVALS = (
     "operator_trained_longer",
 )
 
-WIDENED = ("operator", "operator_settled")  # with wider penalties, too
+TWICE = ("operator", "operator_settled")  # with wider penalties and terms chosen otherwise, too
 # What the prose compares -> task, and the models whose errors are divided
 OVER = {
     "one-wide": ("wide", "operator_one", "operator"),
@@ -149,13 +149,24 @@ def ingredients(results: xr.Dataset) -> Table:
 @if_computed
 def penalties(results: xr.Dataset, more: xr.Dataset) -> Table:
     """Errors in the hold-out on damaged codes, with the penalties of all runs and with wider ones."""
+    return Table(beside(results, more, ("up to 10⁻⁴", "up to 1")), name="penalties")
+
+
+@if_computed
+def terms(results: xr.Dataset, gaps: xr.Dataset) -> Table:
+    """Errors in the hold-out, with terms chosen by validation and by corners that are left out."""
+    return Table(beside(results, gaps, ("validation", "corners")), name="terms")
+
+
+def beside(results: xr.Dataset, more: xr.Dataset, names: tuple[str, str]) -> pd.DataFrame:
+    """Errors of two readings as all runs have them, and as the runs of another choice."""
     rows = some([task for task in tasks(results) if task in more.get("task", ())])
     columns = {
         f"{called(results, model)}, {text}": _by_task(errors(of, model), rows)
-        for model in run(more, WIDENED)
-        for text, of in (("up to 10⁻⁴", results), ("up to 1", more))
+        for model in run(more, TWICE)
+        for text, of in zip(names, (results, more), strict=True)
     }
-    return Table(_plain(columns), name="penalties")
+    return _plain(columns)
 
 
 @if_computed
@@ -187,8 +198,10 @@ def costs(results: xr.Dataset) -> Table:
     return Table(_plain(columns), {"numbers": "{:,.0f}"}, name="costs")
 
 
-def numbers(results: xr.Dataset, more: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers of the prose; `more`: with wider penalties."""
+def numbers(
+    results: xr.Dataset, more: xr.Dataset, gaps: xr.Dataset, sidecar: Mapping[str, Any]
+) -> dict[str, str]:
+    """The numbers of the prose; `more`: with wider penalties, `gaps`: chosen by corners."""
     came = decided(results, sidecar)
     told: dict[str, Any] = {
         "held": f"{sum(one['verdict'] == HOLDS for one in came.values())} of {len(came)}",
@@ -213,14 +226,21 @@ def numbers(results: xr.Dataset, more: xr.Dataset, sidecar: Mapping[str, Any]) -
         told[f"best-{name}"] = _each(found.sel(task=found.notnull().any("seed")))
     if "trained" in lists:
         told["wins-trained"] = ahead(sides(ratio(results, NETWORK, lists["trained"], every)))
-    if len(run(more, WIDENED)) == 2:
+    if len(run(more, TWICE)) == 2:
         there, own = more["task"].values.tolist(), errors(widened(results, more), NETWORK)
-        given, settled = (errors(more, name) for name in WIDENED)
+        given, settled = (errors(more, name) for name in TWICE)
         told["wider-given"], told["wider-left"] = _each(given), _each(settled / given)
         for name in ("networks", "trained"):
             if name in lists:
                 over = own.sel(task=there) / least(results, lists[name], there)
                 told[f"wider-{name}"] = _each(over)
+    for model in run(gaps, TWICE):
+        of = errors(gaps, model)
+        told[f"corners-{model}"] = _each(of / errors(results, model))
+        for name in ("networks", "trained"):
+            if name in lists:
+                rivals = least(results, lists[name], of["task"].values.tolist())
+                told[f"corners-{model}-over-{name}"] = _each(of / rivals)
     return texts("bestpositions", told)
 
 

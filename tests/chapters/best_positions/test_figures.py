@@ -78,12 +78,12 @@ def test_numbers_are_those_of_the_results(results):
         deep=True
     )
     more["mse_ood"].loc[{"model": "operator"}] /= 4
-    told = tables.numbers(results, more, SIDECAR)
+    told = tables.numbers(results, more, xr.Dataset(), SIDECAR)
     assert told["bestpositions-error-noise"].startswith("0.20")
     assert told["bestpositions-wins-cnn"] == "12 of 12" and told["bestpositions-seeds"] == "6"
     assert told["bestpositions-wider-given-noise"].startswith("0.30")
     assert told["bestpositions-wider-left-noise"].startswith("0.67")
-    none = tables.numbers(results.sel(model=["kernel"]), xr.Dataset(), SIDECAR)
+    none = tables.numbers(results.sel(model=["kernel"]), xr.Dataset(), xr.Dataset(), SIDECAR)
     assert none["bestpositions-held"] == "0 of 25"
 
 
@@ -94,3 +94,14 @@ def test_wider_penalties_stand_beside_those_of_all_runs(results):
     assert list(found.index) == ["noise 0.1"]
     np.testing.assert_allclose(found.iloc[0, [0, 4]], [0.6, 0.3])
     assert isinstance(tables.penalties(results, xr.Dataset()), Figure), "says that there are none"
+
+
+def test_terms_of_corners_stand_beside_those_of_validation(results):
+    gaps = results.sel(task=["wide"], model=["operator", "operator_settled"]).copy(deep=True)
+    gaps["mse_ood"].loc[{"model": "operator"}] /= 4
+    found = tables.terms(results, gaps).frame
+    before, now = found.iloc[0, [0, 2]] if found.shape[1] < 8 else found.iloc[0, [0, 4]]
+    np.testing.assert_allclose(now / before, 0.5)
+    told = tables.numbers(results, xr.Dataset(), gaps, SIDECAR)
+    assert told["bestpositions-corners-operator-wide"].startswith("0.50")
+    assert isinstance(tables.terms(results, xr.Dataset()), Figure)

@@ -8,7 +8,7 @@ import torch
 import xarray as xr
 
 from benchmarks.spatial import operators
-from chapters.best_positions import decoders, study, wider
+from chapters.best_positions import corners, decoders, study, wider
 from vnlib.book import chapter
 from vnlib.book.store.variables import described
 
@@ -118,3 +118,47 @@ def test_wider_penalties_are_for_what_the_study_ran(tmp_path):
     more = wider.results(chapter.Chapter(SPEC, given), found)
     assert (more["task"].item(), more["model"].item()) == ("hidden", "operator")
     assert bool(more["mse_ood"].notnull().all())
+
+
+def test_corners_are_parts_of_the_trained_region_that_share_no_position():
+    settings = corners.settings(PAPER, {"task": "plain", "model": "operator", "seed": 0})
+    data = study.drawn(settings)
+    found = corners.corners(data, 16, settings["begin"])
+    assert np.sum(found, axis=0).max() == 1 and all(one.any() for one in found)
+    assert "ood" not in data["split"].values[np.any(found, axis=0)]
+    for axis in ("position_x", "position_y"):
+        out = data[axis].values[data["split"] == "ood"]
+        for one in found:
+            corner = data[axis].values[one]
+            assert corner.max() < out.min() or corner.min() > out.max()
+
+
+def test_each_corner_chooses_once_and_the_rest_is_a_run_of_the_study(monkeypatch, tmp_path):
+    asked = []
+
+    def making(train, validation, **how):
+        asked.append((train.images, validation.images))
+        facts = {"terms": [4, 1, 2, 3][len(asked) - 1], "penalty": 10.0 ** -len(asked)}
+        return decoders.Decoder(lambda codes, observed: codes, facts)
+
+    axes = {"task": "plain", "model": "operator", "seed": 0}
+    settings = corners.settings(PAPER, axes)
+    train = study.sample(study.drawn(settings), "train").images
+    monkeypatch.setattr(corners, "made", making)
+    monkeypatch.setattr(study, "run", lambda chapter, axes, settings, workdir: settings)
+    told = corners.run(PAPER, axes, settings, tmp_path)
+    options = {"terms": 2, "penalties": [1e-3]}  # the lower of the two in the middle
+    training = settings["training"]
+    assert told["training"] == training | {"options": training["options"] | options}
+    assert len(asked) == 4
+    for rest, gap in asked:
+        assert len(rest) + len(gap) == len(train) and 0 < len(gap) < len(train) / 6
+
+
+def test_corners_are_for_what_the_study_ran(tmp_path):
+    given = SPEC.check({"device": "cpu", "results_dir": str(tmp_path)})
+    found = xr.Dataset(coords={"task": ["share_60", "ring"], "model": ["kernel", "operator"]})
+    gaps = corners.results(chapter.Chapter(SPEC, given), found)
+    assert (gaps["task"].item(), gaps["model"].item()) == ("ring", "operator")
+    assert bool(gaps["mse_ood"].notnull().all()) and gaps["fact_terms"].item() <= 2
+    assert not corners.results(SMALL, found.sel(model=["kernel"])).sizes
