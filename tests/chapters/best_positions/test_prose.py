@@ -202,6 +202,29 @@ def test_wider_penalties_were_worth_a_look_and_their_range_is_wide_enough(result
     assert (chosen(both)["reading"].sel(task="noise") == "operator_settled").all()
 
 
+def test_corners_tell_how_many_terms_where_validation_takes_too_many(results):
+    gaps = store.read(paths.result_file(paths.RESULTS, "paper", "best_positions.corners"))
+    of = {one: errors(gaps, one) / errors(results, one) for one in READINGS if one in gaps["model"]}
+    given, settled = of["operator"], of["operator_settled"]
+    too_many = ["wide", "noise", "rotated_noise"]
+    assert (given.sel(task=too_many) < 0.5).all()
+    assert (gaps["fact_terms"].sel(model="operator", task=too_many) == 1).all()
+    assert (results["fact_terms"].sel(model="operator", task=too_many) > 1).all()
+    assert (settled.sel(task="wide") < 0.5).all() and (settled.sel(task="noise") > 0.7).all()
+    for name in ("networks", "trained"):
+        rivals = SIDECAR["rivals"].get(name) or [
+            m for m, o in SIDECAR["models"].items() if "lr" in o
+        ]
+        best = least(results, rivals, ["rotated_noise"]).isel(task=0)
+        assert (errors(gaps, "operator").sel(task="rotated_noise") < best).all()
+    assert float(given.sel(task="entangled").min()) < 0.7 < 1 < given.sel(task="entangled").max()
+    for task in ("ring", "oriented"):
+        lost = given.sel(task=task)
+        assert (lost > 1.4).sum() == 1 and (lost < 1.05).sum() == 2
+        fewer = (gaps["fact_terms"] - results["fact_terms"]).sel(model="operator", task=task)
+        assert float(fewer[int(lost.argmax("seed"))]) < 0
+
+
 def test_no_verdict_is_told_of_too_few_seeds(results):
     came = decided(results, SIDECAR)
     assert all(one["verdict"] != confirm.MISSING for one in came.values())
