@@ -1,6 +1,6 @@
-"""The network with as many terms as bear a gap, added after the others: positions drawn at random
-from the trained region chose too many. Each corner of the plane is left out of the training positions
-in turn, and chooses terms and penalty; the held-out square has no part in it.
+"""The network with as many terms as bear a gap, added last: positions drawn at random from the
+trained region chose too many. Each corner of the plane is left out of the training positions in turn,
+and chooses terms and penalty; no held-out position has a part in that.
 """
 
 from __future__ import annotations
@@ -14,45 +14,63 @@ import xarray as xr
 
 from chapters.best_positions import study, wider
 from chapters.best_positions.decoders import Sample, made
+from data_gen import bumps, shapes
 from vnlib.book.chapter import Axes, Chapter, Settings
-
-PART = "corners"
 
 
 def results(chapter: Chapter, found: xr.Dataset) -> xr.Dataset:
     """Runs over (task, model, seed) of the sidecar's `corners`, in a file of their own, of tasks,
     models and seeds that the study `found`; empty where it has none of them.
     """
-    axes = wider.among(chapter, found, PART)
-    if not axes:
-        return xr.Dataset()
-    return chapter.grid(run, axes, settings, variables=study.VARIABLES, part=PART)
+    return wider.among(chapter, found, "corners", run, settings)
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:
-    """The settings of `study`, and how far from the middle the corners begin: where the held-out
-    square ends, in pixels.
+    """The settings of `study`, and how far from the middle corners begin: where the held-out square
+    ends, in pixels. ValueError for a task that holds out none.
     """
     same = study.settings(chapter, axes)
-    data = same["data"]
-    return same | {"begin": math.sqrt(data.get("share", 0.25)) * data["grid"] / 2}
+    config = shapes.ShapeConfig(**same["data"])
+    if config.hold_out != "square":
+        raise ValueError(f"a task with corners must hold out a square, got {axes['task']}")
+    return same | {"begin": math.sqrt(config.share) * config.grid / 2}
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-    """A run of `study` whose terms and penalty are the medians of those that the corners choose."""
-    data, training = study.drawn(settings), settings["training"]
-    train = data.isel(position=np.flatnonzero(data["split"] == "train"))
-    how = {"seed": axes["seed"], "workdir": workdir}
-    inside = study.sample(data, "train")
-    facts = []
-    for corner in corners(train, settings["data"]["grid"], settings["begin"]):
-        if corner.any():
-            rest, gap = rows(inside, ~corner), rows(inside, corner)
-            facts.append(made(rest, gap, **training, **how).facts)
-    chosen = {name: median_low([one[name] for one in facts]) for name in ("terms", "penalty")}
+    """A run of `study` with at most as many terms as the corners choose, and with their penalty:
+    the lower middle of what they choose, each for itself.
+    """
+    found = choices(settings, axes["seed"], workdir)
+    chosen = {name: median_low([one[name] for one in found]) for name in ("terms", "penalty")}
     own = {"terms": int(chosen["terms"]), "penalties": [chosen["penalty"]]}
+    training = settings["training"]
     training = training | {"options": training["options"] | own}
     return study.run(chapter, axes, settings | {"training": training}, workdir)
+
+
+def choices(settings: Settings, seed: int, workdir: Path) -> list[dict[str, float]]:
+    """What is best for each corner, learned from the training positions outside it. ValueError if no
+    corner has one.
+    """
+    train = bumps.subset(study.drawn(settings), "train")
+    inside = study.sample(train, "train")
+    there = [
+        one for one in corners(train, settings["data"]["grid"], settings["begin"]) if one.any()
+    ]
+    if not there:
+        raise ValueError(f"training positions must reach a corner, got {train.sizes['position']}")
+    return [
+        dict(
+            made(
+                rows(inside, ~corner),
+                rows(inside, corner),
+                **settings["training"],
+                seed=seed,
+                workdir=workdir,
+            ).facts
+        )
+        for corner in there
+    ]
 
 
 def corners(data: xr.Dataset, grid: int, begin: float) -> list[np.ndarray]:

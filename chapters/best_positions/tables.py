@@ -235,12 +235,11 @@ def numbers(
                 over = own.sel(task=there) / least(results, lists[name], there)
                 told[f"wider-{name}"] = _each(over)
     for model in run(gaps, TWICE):
-        of = errors(gaps, model)
-        told[f"corners-{model}"] = _each(of / errors(results, model))
-        for name in ("networks", "trained"):
-            if name in lists:
-                rivals = least(results, lists[name], of["task"].values.tolist())
-                told[f"corners-{model}-over-{name}"] = _each(of / rivals)
+        told[f"corners-{model}"] = _each(errors(gaps, model) / errors(results, model))
+    for name in lists if run(gaps, ["operator"]) else ():
+        of = errors(gaps, "operator")
+        rivals = least(results, lists[name], of["task"].values.tolist())
+        told[f"corners-{name}"] = _each((of / rivals).sel(task=rivals.notnull().any("seed")))
     return texts("bestpositions", told)
 
 

@@ -4,32 +4,40 @@ such codes the largest penalty of `study` was chosen, the end of its range.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import xarray as xr
 
 from chapters.best_positions import study
-from vnlib.book.chapter import Axes, Chapter, Settings
+from vnlib.book.chapter import Axes, Chapter, Run, Settings
 
 
 def results(chapter: Chapter, found: xr.Dataset) -> xr.Dataset:
     """Runs over (task, model, seed) of the sidecar's `wider`, in a file of their own, of tasks,
     models and seeds that the study `found`; empty where it has none of them.
     """
-    axes = among(chapter, found, "wider")
-    if not axes:
-        return xr.Dataset()
-    return chapter.grid(study.run, axes, settings, variables=study.VARIABLES, part="wider")
+    return among(chapter, found, "wider", study.run, settings)
 
 
-def among(chapter: Chapter, found: xr.Dataset, part: str) -> dict[str, list]:
-    """The tasks and models that a part of the sidecar names, of those that the study `found`, and
-    the seeds; nothing without a task or a model.
+def among(
+    chapter: Chapter,
+    found: xr.Dataset,
+    part: str,
+    run: Run,
+    settings: Callable[[Chapter, Axes], Settings],
+) -> xr.Dataset:
+    """Runs of the tasks and models that a part of the sidecar names, of those that the study
+    `found`; empty without a task or a model.
     """
     asked = chapter.spec.sidecar[part]
     axes = {
         axis: [name for name in asked[f"{axis}s"] if name in found[axis].values]
         for axis in ("task", "model")
     }
-    return {**axes, "seed": chapter.seeds} if all(axes.values()) else {}
+    if not all(axes.values()):
+        return xr.Dataset()
+    axes["seed"] = chapter.seeds
+    return chapter.grid(run, axes, settings, variables=study.VARIABLES, part=part)
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:

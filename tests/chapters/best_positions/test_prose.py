@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.confirm import predictions as confirm
-from chapters.best_positions import study
+from chapters.best_positions import corners, study
 from chapters.best_positions.figures import DATA, ON_DATA, TASKS, changed, run, tasks
 from chapters.best_positions.predictions import (
     NETWORK,
@@ -211,18 +211,44 @@ def test_corners_tell_how_many_terms_where_validation_takes_too_many(results):
     assert (gaps["fact_terms"].sel(model="operator", task=too_many) == 1).all()
     assert (results["fact_terms"].sel(model="operator", task=too_many) > 1).all()
     assert (settled.sel(task="wide") < 0.5).all() and (settled.sel(task="noise") > 0.7).all()
+    every = SIDECAR["rivals"] | {"trained": [m for m, o in SIDECAR["models"].items() if "lr" in o]}
+    over = {n: errors(gaps, "operator") / least(results, every[n], tasks(results)) for n in every}
     for name in ("networks", "trained"):
-        rivals = SIDECAR["rivals"].get(name) or [
-            m for m, o in SIDECAR["models"].items() if "lr" in o
-        ]
-        best = least(results, rivals, ["rotated_noise"]).isel(task=0)
-        assert (errors(gaps, "operator").sel(task="rotated_noise") < best).all()
+        assert (over[name].sel(task="rotated_noise") < 0.65).all()
+        assert (over[name].sel(task="wide") > 1.3).all()
+    assert (over["trained"].sel(task="noise") > 2).all()
+    assert (errors(gaps, "operator") > errors(results, "operator_settled")).sel(task="noise").all()
+    same = [
+        errors(of, m).sel(task=too_many)
+        for of, m in ((gaps, "operator"), (results, "operator_one"))
+    ]
+    np.testing.assert_allclose(*same, rtol=1e-6)
     assert float(given.sel(task="entangled").min()) < 0.7 < 1 < given.sel(task="entangled").max()
     for task in ("ring", "oriented"):
         lost = given.sel(task=task)
         assert (lost > 1.4).sum() == 1 and (lost < 1.05).sum() == 2
+        more = (gaps["fact_penalty"] / results["fact_penalty"]).sel(model="operator", task=task)
+        assert bool(more[int(lost.argmax("seed"))] > 1) == (task == "oriented")
         fewer = (gaps["fact_terms"] - results["fact_terms"]).sel(model="operator", task=task)
         assert float(fewer[int(lost.argmax("seed"))]) < 0
+
+    for task in ("plain", "narrow", "rotated", "hidden"):
+        assert (abs(given.sel(task=task) - 1) < 0.2).all()
+    largest = gaps["fact_penalty"].sel(model="operator") == max(SIDECAR["settings"]["penalties"])
+    assert int(largest.sum()) * 2 == largest.size
+
+
+def test_where_codes_are_wide_the_lower_middle_of_what_corners_choose_decides(tmp_path):
+    one = chapter.spec("best_positions")
+    paper = chapter.Chapter(one, one.check({"profile": "paper", "device": "cpu"}))
+
+    def terms(task: str, seed: int) -> list[float]:
+        axes = {"task": task, "model": "operator", "seed": seed}
+        found = corners.choices(corners.settings(paper, axes), seed, tmp_path)
+        return sorted(one["terms"] for one in found)
+
+    assert [terms("wide", seed) for seed in (0, 1, 2)] == [[1, 1, 2, 2], [1, 1, 2, 2], [1, 1, 1, 2]]
+    assert terms("noise", 0) == terms("rotated_noise", 0) == [1, 1, 1, 1]
 
 
 def test_no_verdict_is_told_of_too_few_seeds(results):

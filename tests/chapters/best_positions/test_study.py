@@ -137,13 +137,15 @@ def test_each_corner_chooses_once_and_the_rest_is_a_run_of_the_study(monkeypatch
     asked = []
 
     def making(train, validation, **how):
-        asked.append((train.images, validation.images))
+        asked.append((train.codes, validation.codes))
         facts = {"terms": [4, 1, 2, 3][len(asked) - 1], "penalty": 10.0 ** -len(asked)}
         return decoders.Decoder(lambda codes, observed: codes, facts)
 
     axes = {"task": "plain", "model": "operator", "seed": 0}
     settings = corners.settings(PAPER, axes)
-    train = study.sample(study.drawn(settings), "train").images
+    data = study.drawn(settings)
+    train = data.isel(position=np.flatnonzero(data["split"] == "train"))
+    codes = study.sample(data, "train").codes
     monkeypatch.setattr(corners, "made", making)
     monkeypatch.setattr(study, "run", lambda chapter, axes, settings, workdir: settings)
     told = corners.run(PAPER, axes, settings, tmp_path)
@@ -151,8 +153,17 @@ def test_each_corner_chooses_once_and_the_rest_is_a_run_of_the_study(monkeypatch
     training = settings["training"]
     assert told["training"] == training | {"options": training["options"] | options}
     assert len(asked) == 4
-    for rest, gap in asked:
-        assert len(rest) + len(gap) == len(train) and 0 < len(gap) < len(train) / 6
+    for (rest, gap), corner in zip(asked, corners.corners(train, 16, 4.0), strict=True):
+        np.testing.assert_array_equal(rest, codes[~corner])
+        np.testing.assert_array_equal(gap, codes[corner])
+
+
+def test_without_a_square_or_a_position_in_a_corner_no_corner_chooses(monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match="must hold out a square, got coordinates"):
+        corners.settings(PAPER, {"task": "coordinates", "model": "operator", "seed": 0})
+    settings = corners.settings(PAPER, {"task": "plain", "model": "operator", "seed": 0})
+    with pytest.raises(ValueError, match="must reach a corner, got 2"):
+        corners.choices(settings | {"begin": 8.0}, 0, tmp_path)
 
 
 def test_corners_are_for_what_the_study_ran(tmp_path):
