@@ -236,10 +236,11 @@ def numbers(
                 told[f"wider-{name}"] = _each(over)
     for model in run(gaps, TWICE):
         told[f"corners-{model}"] = _each(errors(gaps, model) / errors(results, model))
-    for name in lists if run(gaps, ["operator"]) else ():
+    if run(gaps, ["operator"]):
         of = errors(gaps, "operator")
-        rivals = least(results, lists[name], of["task"].values.tolist())
-        told[f"corners-{name}"] = _each((of / rivals).sel(task=rivals.notnull().any("seed")))
+        for name, rivals in lists.items():
+            over = of / least(results, rivals, of["task"].values.tolist())
+            told[f"corners-{name}"] = _each(over.sel(task=over.notnull().any("seed")))
     return texts("bestpositions", told)
 
 

@@ -152,7 +152,8 @@ class RunFiles:
             return None
         if self._known.get(path, ())[:1] != (stat,):
             try:
-                self._known[path] = stat, _content(path, stat, tuple(self.axes.items()))
+                ds, made = _content(path, stat, tuple(self.axes.items()))
+                self._known[path] = stat, (ds.copy(), {**made})  # of what is shared
             except StoreError:
                 if path.exists():
                     raise
