@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from statistics import median_low
 
 import numpy as np
 import xarray as xr
@@ -17,12 +16,19 @@ from chapters.best_positions.decoders import Sample, made
 from data_gen import bumps, shapes
 from vnlib.book.chapter import Axes, Chapter, Settings
 
+CORNERS = ["low x, low y", "low x, high y", "high x, low y", "high x, high y"]
+VARIABLES = study.VARIABLES | {
+    "corner": ("corner of the plane that was left out", ""),
+    "corner_terms": ("products of profiles that the corner chooses", "1"),
+    "corner_penalty": ("penalty that the corner chooses", "1"),
+}
+
 
 def results(chapter: Chapter, found: xr.Dataset) -> xr.Dataset:
     """Runs over (task, model, seed) of the sidecar's `corners`, in a file of their own, of tasks,
     models and seeds that the study `found`; empty where it has none of them.
     """
-    return wider.among(chapter, found, "corners", run, settings)
+    return wider.among(chapter, found, "corners", run, settings, VARIABLES)
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:
@@ -37,40 +43,36 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-    """A run of `study` with at most as many terms as the corners choose, and with their penalty:
-    the lower middle of what they choose, each for itself.
+    """A run of `study` with at most as many terms as the corners choose, and with their penalty: the
+    lower middle of what they choose, each for itself, which is in the results, too.
     """
     found = choices(settings, axes["seed"], workdir)
-    chosen = {name: median_low([one[name] for one in found]) for name in ("terms", "penalty")}
-    own = {"terms": int(chosen["terms"]), "penalties": [chosen["penalty"]]}
+    middle = found.quantile(0.5, "corner", method="lower")
+    own = {"terms": int(middle["corner_terms"]), "penalties": [float(middle["corner_penalty"])]}
     training = settings["training"]
     training = training | {"options": training["options"] | own}
-    return study.run(chapter, axes, settings | {"training": training}, workdir)
+    return study.run(chapter, axes, settings | {"training": training}, workdir).merge(found)
 
 
-def choices(settings: Settings, seed: int, workdir: Path) -> list[dict[str, float]]:
-    """What is best for each corner, learned from the training positions outside it. ValueError if no
-    corner has one.
+def choices(settings: Settings, seed: int, workdir: Path) -> xr.Dataset:
+    """What is best for each corner, learned from the training positions outside it; NaN for one
+    without any. ValueError if that is so for all.
     """
     train = bumps.subset(study.drawn(settings), "train")
     inside = study.sample(train, "train")
-    there = [
-        one for one in corners(train, settings["data"]["grid"], settings["begin"]) if one.any()
-    ]
-    if not there:
+    how = settings["training"] | {"seed": seed, "workdir": workdir}
+    there = corners(train, settings["data"]["grid"], settings["begin"])
+    if not np.any(there):
         raise ValueError(f"training positions must reach a corner, got {train.sizes['position']}")
-    return [
-        dict(
-            made(
-                rows(inside, ~corner),
-                rows(inside, corner),
-                **settings["training"],
-                seed=seed,
-                workdir=workdir,
-            ).facts
-        )
-        for corner in there
+    facts = [
+        made(rows(inside, ~one), rows(inside, one), **how).facts if one.any() else {}
+        for one in there
     ]
+    found = {
+        f"corner_{name}": ("corner", [float(one.get(name, np.nan)) for one in facts])
+        for name in ("terms", "penalty")
+    }
+    return xr.Dataset(found, {"corner": CORNERS})
 
 
 def corners(data: xr.Dataset, grid: int, begin: float) -> list[np.ndarray]:

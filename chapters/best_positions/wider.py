@@ -10,6 +10,7 @@ import xarray as xr
 
 from chapters.best_positions import study
 from vnlib.book.chapter import Axes, Chapter, Run, Settings
+from vnlib.book.store.variables import Variables
 
 
 def results(chapter: Chapter, found: xr.Dataset) -> xr.Dataset:
@@ -25,6 +26,7 @@ def among(
     part: str,
     run: Run,
     settings: Callable[[Chapter, Axes], Settings],
+    variables: Variables = study.VARIABLES,
 ) -> xr.Dataset:
     """Runs of the tasks and models that a part of the sidecar names, of those that the study
     `found`; empty without a task or a model.
@@ -37,7 +39,7 @@ def among(
     if not all(axes.values()):
         return xr.Dataset()
     axes["seed"] = chapter.seeds
-    return chapter.grid(run, axes, settings, variables=study.VARIABLES, part=part)
+    return chapter.grid(run, axes, settings, variables=variables, part=part)
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:

@@ -147,11 +147,18 @@ def test_each_corner_chooses_once_and_the_rest_is_a_run_of_the_study(monkeypatch
     train = data.isel(position=np.flatnonzero(data["split"] == "train"))
     codes = study.sample(data, "train").codes
     monkeypatch.setattr(corners, "made", making)
-    monkeypatch.setattr(study, "run", lambda chapter, axes, settings, workdir: settings)
-    told = corners.run(PAPER, axes, settings, tmp_path)
+    told = []
+
+    def running(chapter, axes, settings, workdir):
+        told.append(settings["training"])
+        return xr.Dataset({"mse_ood": 1.0})
+
+    monkeypatch.setattr(study, "run", running)
+    found = corners.run(PAPER, axes, settings, tmp_path)
     options = {"terms": 2, "penalties": [1e-3]}  # the lower of the two in the middle
     training = settings["training"]
-    assert told["training"] == training | {"options": training["options"] | options}
+    assert told == [training | {"options": training["options"] | options}]
+    assert found["corner_terms"].values.tolist() == [4, 1, 2, 3] and found["mse_ood"] == 1
     assert len(asked) == 4
     for (rest, gap), corner in zip(asked, corners.corners(train, 16, 4.0), strict=True):
         np.testing.assert_array_equal(rest, codes[~corner])
