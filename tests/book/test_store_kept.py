@@ -195,6 +195,10 @@ def test_a_file_is_read_once_for_all_that_asks_for_a_part_of_it(lab, monkeypatch
     for seed in (0, 1):
         assert lab.grid({"model": ["vn"], "seed": [seed]}).dataset["seed"].values.tolist() == [seed]
     assert asked == [lab.path]
+    changed = lab.grid().dataset
+    changed["loss"].attrs["mine"] = changed.attrs["mine"] = 1
+    again = lab.grid().dataset
+    assert "mine" not in again.attrs and "mine" not in again["loss"].attrs
     os.utime(lab.path, (1, 1))
     lab.grid({"model": ["vn"], "seed": [0]})
     assert asked == [lab.path] * 2
