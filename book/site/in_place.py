@@ -6,8 +6,8 @@ them (see `book.site.processes`) needs none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import StringIO, TextIOBase
 from typing import Any, TextIO
 
@@ -27,8 +27,9 @@ from book.site.in_place_measures import measured_once
 NAME = "in_place"
 """What papermill calls this engine."""
 HEAVIEST = 300_000
-"""Characters of a drawing; a figure of more, mostly of images or of very many points, is PNG. One with
-outlines of letters may have twice as many."""
+"""Characters of a drawing; in one of more, mostly of images or of very many points, the marks are a
+picture, and a figure in which they are still too many is PNG. One with outlines of letters may have
+twice as many."""
 PHONE = "phone"
 """Under this name the metadata of a figure hold its drawing for phones."""
 STYLE: Any = {
@@ -127,6 +128,26 @@ def _drawing(figure: Figure, shown: Any, most: int) -> str:
         return svg.getvalue()
 
 
+@contextmanager
+def _marks_as_pictures(figure: Figure) -> Iterator[None]:
+    """Has the marks of all panels drawn as pixels, and images by the pixels that they have, while axes and
+    words stay what they are.
+    """
+    kept: list[tuple[Callable[[Any], None], Any]] = []
+    for axes in figure.axes:
+        for one in (*axes.collections, *axes.lines, *axes.patches):
+            kept.append((one.set_rasterized, one.get_rasterized()))
+            one.set_rasterized(True)
+        for image in axes.images:
+            kept.append((image.set_interpolation, image.get_interpolation()))
+            image.set_interpolation("none")
+    try:
+        yield
+    finally:
+        for put_back, before in kept:
+            put_back(before)
+
+
 def _picture(figure: Figure, sharp: bool = False, alone: bool = False) -> tuple[Any, Any]:
     """A figure as PNG, as a kernel shows it; or, if `sharp`, as a drawing where that is light, with its
     letters as outlines if it is to be shown `alone`. The other one is None.
@@ -144,6 +165,9 @@ def _picture(figure: Figure, sharp: bool = False, alone: bool = False) -> tuple[
             if sharp and (figure.axes or figure.lines):
                 with suppress(_TooHeavy):
                     return None, _drawing(figure, shown, HEAVIEST * (2 if alone else 1))
+                if not alone:
+                    with suppress(_TooHeavy), _marks_as_pictures(figure):
+                        return None, _drawing(figure, shown, HEAVIEST)
             return print_figure(figure, base64=True, bbox_inches=shown), None
     finally:
         figure.set_layout_engine(engine)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,10 +13,13 @@ from typing import Any
 import forked_kernels
 import matplotlib.pyplot as plt
 import nbformat
+import numpy as np
 import pytest
 from IPython.core.pylabtools import print_figure
+from matplotlib.artist import allow_rasterization
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from PIL import Image
 
 from book.site import in_place
 
@@ -92,6 +97,7 @@ class Counted(Line2D):
 
     times = 0
 
+    @allow_rasterization
     def draw(self, renderer):
         self.times += 1
         super().draw(renderer)
@@ -128,12 +134,31 @@ def test_a_light_figure_is_a_drawing_with_text_and_a_heavy_one_a_picture(monkeyp
     plt.close(fig)
 
 
+def test_a_heavy_drawing_keeps_its_words_and_has_pictures_of_its_marks():
+    draw = np.random.default_rng(0)
+    fig, (points, shades) = plt.subplots(1, 2)
+    points.set(title="very many points")
+    points.plot(*draw.random((2, 20_000)), "o")
+    pixels = shades.imshow(draw.random((20, 30)), aspect="auto")
+    png, svg = in_place._picture(fig, sharp=True)
+    assert png is None and len(svg) < in_place.HEAVIEST
+    assert ">very many points</text>" in svg and ">0.6</text>" in svg
+    pictures = [
+        Image.open(BytesIO(base64.b64decode(one)))
+        for one in re.findall(r'"data:image/png;base64,([^"]+)"', svg)
+    ]
+    assert len(pictures) == 2 and (30, 20) in {one.size for one in pictures}
+    assert not points.lines[0].get_rasterized(), "the figure stays what it is"
+    assert pixels.get_interpolation() == plt.rcParams["image.interpolation"]
+    plt.close(fig)
+
+
 @pytest.mark.slow
 def test_a_page_has_one_of_the_two(tmp_path):
     cells = (
         *CELLS[:1],
         "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
-        "import random\nplt.plot([random.random() for _ in range(40_000)], '.');",
+        "import numpy as np\nplt.imshow(np.random.default_rng(0).random((500, 500)));",
     )
     code, notebook = run(tmp_path, cells, "sharp")
     assert code == 0
