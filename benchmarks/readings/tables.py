@@ -66,12 +66,14 @@ def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
     found = curves[statement]
     shares = by_option(found)
     order = [name for name in deciding(found) if name in shares.index.get_level_values("choice")]
+    tested = shares.index[shares["readings"] > 0].to_frame(index=False)
+    asked = tested.groupby("choice")["option"].agg(list).to_dict()
     rows = {
         (found.attrs["choices"][choice], option): {"readings": one["readings"]}
         | _titled(one)
         | {"median margin": one["margin"]}
         | (
-            {"not asked with": _apart(one["without"], found.attrs["options"]) or "–"}
+            {"not asked with": _apart(one["without"], asked) or "–"}
             if shares["without"].any()
             else {}
         )
@@ -83,12 +85,20 @@ def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
 
 
 def _apart(listed: str, options: Mapping[str, Sequence[str]]) -> str:
-    """The options of a list with semicolons between them, since some have commas of their own."""
+    """The options of a list with semicolons between them, since some have commas of their own; of a
+    choice of which most are listed, those that are not.
+    """
     every = sorted({o for one in options.values() for o in one}, key=len, reverse=True)
     found: list[str] = []
     while listed:
         found.append(next(o for o in every if f"{listed}, ".startswith(f"{o}, ")))
         listed = listed.removeprefix(found[-1]).removeprefix(", ")
+    for one in options.values():
+        rest = [option for option in one if option not in found]
+        if len(one) - len(rest) > max(2, 2 * len(rest)):
+            first = min(found.index(option) for option in one if option in found)
+            found = [option for option in found if option not in one]
+            found.insert(first, f"all but {' and '.join(rest)}")
     return "; ".join(found)
 
 

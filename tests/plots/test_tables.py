@@ -72,9 +72,7 @@ def test_a_quantity_over_seeds_is_said_in_its_own_form():
 
 def test_below_a_table_stands_of_how_many_seeds_it_is_and_how_sure_the_interval():
     table = Table(spreads({"": errors()}, "model"))
-    note = (
-        "Median over 3 seeds [75 % interval of the median]; n: where there are fewer, 50 % with 2"
-    )
+    note = "Median over 3 seeds [75 % interval of the median]; n: seeds, where fewer; 50 % interval with 2"
     assert table.note() == note and note in table._repr_mimebundle_()["text/html"]
     whole = spreads({"": errors().sel(model=["a"]).pad(seed=(0, 3), mode="edge")}, "model")
     assert Table(whole).note() == "Median over 6 seeds [95 % interval of the median]"

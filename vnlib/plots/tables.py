@@ -63,8 +63,8 @@ class Table:
         *fewer, most = self._counts() or [1]
         sure = {n: f"{100 * confidence(n):.0f} %" for n in (*fewer, most)}
         text = f"Median over {most} seeds [{sure[most]} interval of the median]" * (most > 1)
-        less = (f", {sure[n]} with {n}" for n in fewer if n > 1 and sure[n] != sure[most])
-        return f"{text}; n: where there are fewer{''.join(less)}" if text and fewer else text
+        less = (f"; {sure[n]} interval with {n}" for n in fewer if n > 1 and sure[n] != sure[most])
+        return f"{text}; n: seeds, where fewer{''.join(less)}" if text and fewer else text
 
     def _counts(self) -> list[int]:
         found = self.frame.loc[:, [_last(column) == "n" for column in self.frame.columns]]

@@ -196,6 +196,13 @@ def test_an_option_that_is_not_asked_beside_all_others_says_without_which():
     assert "–" in set(shown["not asked with"])
 
 
+def test_where_an_option_is_asked_beside_few_of_a_choice_these_are_named():
+    every = {"network": ["CNN, bump", "CNN", "MLP", "VN"], "hold-out": ["square", "corner"]}
+    assert tables._apart("CNN, bump, CNN, MLP, corner", every) == "all but VN; corner"
+    assert tables._apart("CNN, bump, MLP, corner", every) == "CNN, bump; MLP; corner"
+    assert tables._apart("", every) == ""
+
+
 def test_an_option_that_is_excluded_everywhere_is_none():
     found = curve(stated(excluded=[Exclusion(options={"size": ["l"]}, why="twice")]), effects())
     assert [*found.attrs["options"]] == ["middle"] and found.sizes["reading"] == 3
