@@ -148,17 +148,17 @@ def masked() -> Pen:
 
 
 def start() -> Pen:
-    """A learned guess of the code saves sweeps; the settle still ends where it would end."""
+    """A learned guess of the code saves the first sweeps; the settle still ends where it would end."""
     pen = Pen(
         "start",
         "A settle that starts from a learned guess",
-        "Energy above its lowest, on a logarithmic axis, against sweeps. From a code of zeros the energy falls in many sweeps, from a guess "
-        "that a network makes in one pass it falls in few; both end at the same code.",
+        "Energy above its lowest, on a logarithmic axis, against sweeps. From a code of zeros the energy falls in many sweeps, a guess "
+        "that a network makes in one pass saves the first of them; both end at the same code.",
         214,
     )
     x = segments.image(segments.DIGITS[3])
     end = segments.settle(x, 10 * SWEEPS)
-    guess = 0.75 * end + 0.1
+    guess = segments.settle(x, 6)  # as low as a learned one: it is worth a few sweeps
     sweeps = 3 * np.arange(17)
     low = segments.energy(x, end)
     falls = [
@@ -178,7 +178,7 @@ def start() -> Pen:
         pen.put("line", "idle", x1=47, y1=at, x2=52, y2=at)
     pen.say(340, 186, "sweeps", "end strong")
     pen.say(170, 70, "from a code of zeros", "start")
-    pen.say(130, 150, "from a guess", "start use")
+    pen.say(110, 150, "from a guess", "start use")
     pen.say(180, 208, "Both end at the same code.", "quiet", size=11)
     return pen
 
