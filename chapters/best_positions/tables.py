@@ -52,13 +52,7 @@ RIVALS = (
 TWICE = ("operator", "operator_settled")  # with wider penalties and terms chosen otherwise, too
 # What the prose compares -> task, and the models whose errors are divided
 OVER = {
-    "one-wide": ("wide", "operator_one", "operator"),
-    "one-noise": ("noise", "operator_one", "operator"),
-    "one-entangled": ("entangled", "operator_one", "operator"),
     "one-rotated-noise": ("rotated_noise", "operator_one", "operator"),
-    "one-broadcast": ("rotated_noise", "operator_one", "broadcast"),
-    "settled-one": ("noise", "operator_settled", "operator_one"),
-    "fine-noise": ("noise", "operator_settled", "settled_coarse"),
 }
 
 
@@ -174,7 +168,7 @@ def data(results: xr.Dataset) -> Table:
     """Errors on rings in the hold-out by the number of positions that a model learned from."""
     there = some([task for task in DATA if task in results["task"].values])
     models = some(run(results.sel(task=there), ON_DATA))
-    counts = results["n_train"].mean(["seed", "model"])
+    counts = results["n_train"].median(["seed", "model"])
     columns = {
         f"{counts.sel(task=task).item():.0f} positions": _named(
             results, [errors(results, m).sel(task=task) for m in models], models

@@ -152,7 +152,7 @@ def ingredients(results: xr.Dataset) -> Figure:
     """What each ingredient changes: ratios of errors, a panel for each mask."""
     rows = some(changes(results))
     size = (10.5, 0.62 * len(rows) + 1.5)
-    fig, axes = plt.subplots(1, len(RUN), figsize=size, sharey=True)
+    fig, axes = plt.subplots(1, len(RUN), figsize=size, sharex=True, sharey=True)
     for ax, mask in zip(axes, RUN, strict=True):
         for place, name in enumerate(rows):
             for i, (which, color) in enumerate(HUES.items()):
@@ -162,6 +162,7 @@ def ingredients(results: xr.Dataset) -> Figure:
                 ax.plot(told["median"], y, "oD^"[i], color=color, ms=5)
         ax.axvline(1, color="0.3", lw=0.9)
         ax.set(xscale="log", title=f"hidden: {MASKS[mask]}")
+    axes[0].set_xticks([1e-6, 1e-3, 1, 1e3])
     axes[1].set_xlabel("ratio of errors, below 1 where the first named is better")
     axes[0].set_yticks(range(len(rows)), rows)
     axes[0].invert_yaxis()

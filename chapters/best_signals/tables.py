@@ -193,8 +193,6 @@ def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
         told[f"learning-{model}"] = _of_run(results["learning_time"], model)
         told[f"atoms-{model}"] = _of_run(results["fact_atoms"], model)
     if OWN[0] in there:
-        for model in (m for m in RIVALS if m in there):
-            told[f"share-{model}"] = _by_cell(share(results, OWN, (model, step_of(model))))
         groups = {"all": [one for name in UNTOUCHED for one in sidecar["rivals"][name]]}
         for name, rivals in (groups | sidecar["rivals"]).items():
             known = [one for one in rivals if one[0] in there]

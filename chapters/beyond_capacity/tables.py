@@ -29,7 +29,7 @@ def growth(results: xr.Dataset) -> Table:
     for task, one in TASKS.items():
         columns = {
             (PARTS[part], name): values
-            for part in PARTS
+            for part in reversed(PARTS)
             for name, values in ends(error(results, task, part)).items()
             if name != "smallest"
         }
