@@ -17,7 +17,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const wide = ".cell_output .text_html, .pst-scrollable-table-container, .bd-content pre, mjx-container[display], span.math, .sd-card-body, .vn-pan";
   const reach = () => {
     for (const box of document.querySelectorAll(wide)) {
-      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
       else if (box.tabIndex === 0 && !box.hasAttribute("aria-describedby")) box.removeAttribute("tabindex");
     }
   };
