@@ -94,7 +94,8 @@ def name_of(results: xr.Dataset, model: str, way: str) -> str:
         "two_layer": ", two layers",
         "two_layer_complete": ", two layers, pixels and cosines beside",
     }
-    return label(results, model) + ways[way]
+    name = label(results, model) + ways[way]
+    return name.replace("VN-1L", "VN-2L") if way.startswith("two_layer") else name
 
 
 def pairs(results: xr.Dataset, k: int) -> list[tuple[str, str]]:

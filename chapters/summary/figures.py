@@ -11,9 +11,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullFormatter
 
 from benchmarks.baselines.figures import Members, members, seeds_and_medians
+from benchmarks.functions.figures import log_axis
 from chapters.summary import effects
 from vnlib.plots.frames import empty, long_frame
 from vnlib.plots.statistics import over_seeds
@@ -99,7 +99,7 @@ def _panel(ax: Axes, table: xr.DataArray, order: Sequence[str]) -> None:
     worst = float(table.max())
     most = 1.2 * worst if MOST < worst < 1.5 * MOST else min(2 * worst, MOST)
     ax.set(xscale="log", xlim=(float(table.clip(LEAST).min()) / 2, max(most, 1.6)), xlabel="")
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    log_axis(ax.xaxis)
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=8)
     ax.grid(axis="x", color="0.93", lw=0.6)

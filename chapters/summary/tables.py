@@ -44,7 +44,9 @@ def percent(share: float) -> str:
 
 
 def times(factor: float) -> str:
-    """A factor: ×0.25, ×1.2, ×13; nothing where there is no number."""
+    """A factor: ×0.25, ×1.2, ×13, and ÷4,000 for small ones; nothing where there is no number."""
+    if 0 < factor < 1e-3:
+        return f"÷{float(f'{1 / factor:.2g}'):,.0f}"
     return f"×{short(factor)}" if short(factor) else ""
 
 

@@ -64,3 +64,9 @@ def test_predictions_in_a_table(results):
     frame = tables.predicted(results, SIDECAR).frame
     assert len(frame) == len(SIDECAR["predictions"])
     assert set(frame["verdict"]) <= {"holds", "fails", "undecided", "not run"}
+
+
+def test_networks_of_two_layers_are_called_so(results):
+    named = results.assign_coords(label=("model", [f"VN-1L, {m}" for m in results["model"].values]))
+    assert figures.name_of(named, "vn_512", "two_layer") == "VN-2L, vn_512, two layers"
+    assert figures.name_of(named, "vn_512", "swaps") == "VN-1L, vn_512, swaps"

@@ -145,7 +145,11 @@ def test_numbers_are_those_of_the_tables(table):
 
 
 @pytest.mark.parametrize(
-    ("factor", "text"), [(1.04, "×1.0"), (0.0037, "×0.0037"), (19301.5, "×19,000"), (np.nan, "")]
+    ("factor", "text"),
+    [
+        *((1.04, "×1.0"), (0.0037, "×0.0037"), (19301.5, "×19,000"), (np.nan, "")),
+        *((2.46e-5, "÷41,000"), (9.9e-9, "÷100,000,000")),
+    ],
 )
 def test_factors_read_as_numbers_do_elsewhere(factor, text):
     assert tables.times(factor) == text
