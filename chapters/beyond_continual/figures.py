@@ -33,6 +33,7 @@ SETS = {"id": "single digits", "add2": "sums of two"}
 LINES = ("-", "--", ":", "-.")
 EXAMPLE = ("vn_1", "vn_1_rest", "ae", "ae_long", "b_vn_token", "b_mlp", "b_token_mlp")
 HOLLOW = ("replay", "joint")  # streams
+LEAST = 1e-4  # in colours of matrices: what is below has the last one
 
 
 def models_of(results: xr.Dataset, kind: str) -> list[str]:
@@ -67,16 +68,14 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> Figure:
     size = (2.9 * columns + 0.6, 2.3 * rows + 0.3)
     fig, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
     later = errors.sel(after=slice(1, None))
-    low = max(float(later.min()), 1e-4)
+    low = max(float(later.min()), LEAST)
     norm = LogNorm(low, max(float(later.max()), low * 1.01))
     turns = ["start", *map(str, errors["after"].values[1:])]
     for ax, name in zip(axes.flat, names, strict=False):
         image = errors.sel(model=name).transpose("after", "task")
         sns.heatmap(
             np.maximum(image.values, low),
-            annot=np.vectorize(lambda one: raised(f"{one:#.2g}".rstrip(".")).replace(" ", ""))(
-                image.values
-            ),
+            annot=np.vectorize(_cell)(image.values),
             fmt="",
             annot_kws={"fontsize": 7.5, "in_layout": False},
             norm=norm,
@@ -98,6 +97,12 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> Figure:
     if kind == "digits":  # those of forces span decades
         _readable(bar.ax.yaxis)
     return fig
+
+
+def _cell(error: float) -> str:
+    """An error in a cell of a matrix, where what is below the last colour has no room."""
+    said = raised(f"{error:#.2g}".rstrip(".")).replace(" ", "")
+    return f"<{LEAST}" if error < LEAST else said
 
 
 def example(results: xr.Dataset) -> Figure:

@@ -46,7 +46,8 @@ def example(results: xr.Dataset) -> Figure:
             ax.text(max(float(values.max()), middle) + 0.04, row, text, va="center", fontsize=10)
         ax.set_title(title, fontsize=10)
         ax.set(xlim=(0, 1.25), xticks=(0, 0.5, 1))
-        ax.axvline(1, color="0.5", ls=":", lw=1.2, zorder=0)
+        if measure != "of_both":  # where 1 says nothing
+            ax.axvline(1, color="0.5", ls=":", lw=1.2, zorder=0)
     axes[0].set_yticks(range(len(models)), [label(results, m) for m in models])
     axes[0].invert_yaxis()
     return fig

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -192,11 +191,9 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the shipped results."""
     found, condition, counts, codes = {}, {}, [], codes_of(results)
     for name in BENCHMARKS:
-        for kind, measure in product(LEARNED, ("linearity", "overlap")):
-            ends = extremes(codes[measure].sel(model=of_benchmark(results, name, (kind,))))
-            words = texts("", ends, "{:.2f}".format).values()
-            found[f"{name}-{kind}-{measure}"] = " to ".join(dict.fromkeys(words))
-            found[f"{name}-{kind}-{measure}-most"] = ends["most"]
+        for kind in LEARNED:
+            overlap = codes["overlap"].sel(model=of_benchmark(results, name, (kind,)))
+            found[f"{name}-{kind}-overlap-most"] = extremes(overlap)["most"]
         both, error = medians(results, name), codes["error_unseen"]
         found[f"{name}-least"] = error.sel(model=both["error_unseen"].idxmin())
         found[f"{name}-nearest"] = error.sel(model=nearest(both))

@@ -64,3 +64,7 @@ def test_the_example_follows_the_error_on_the_first_task(continual_results):
     errors = claims.relative(continual_results).sel(stream="sequence", model="vn_1", task=0)
     assert line.get_ydata().tolist() == pytest.approx(errors.median("seed").values[1:].tolist())
     plt.close("all")
+
+
+def test_an_error_below_the_last_colour_says_so():
+    assert [figures._cell(e) for e in (4.5e-5, 3.2e-4, 2.53)] == ["<0.0001", "0.00032", "2.5"]

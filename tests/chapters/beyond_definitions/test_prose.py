@@ -45,6 +45,9 @@ def test_layers_are_factorised_linearly_up_to_the_first_relu(results):
     networks = both.sel(model=["cnn", "mlp"])
     assert abs(networks.sel(layer=["code", "before 1"])).max() < 1e-6
     assert networks.sel(layer=["after 1", "after 2", "images"]).min() > 0.01
+    for model, relus in (("cnn", 3), ("mlp", 2)):
+        rising = [f"after {relu + 1}" for relu in range(relus)]
+        assert (both.sel(model=model, layer=[*rising, "images"]).diff("layer") > 0).all()
     product = both.sel(model="factorised")
     assert abs(product.sel(layer=["code", "before 1", "after 1"])).max() < 1e-6
     assert product.sel(layer="images") == both.sel(model="factorised").max() > 0.5

@@ -41,6 +41,9 @@ def test_every_linearisation_fails_out_of_distribution_and_not_every_decoder(res
 def test_the_linearisation_does_not_tell_what_is_drawn_there(results):
     for name in ("linear", "two_factor"):
         assert median(results[f"explained_{name}_ood"].sel(code="bump")).max() < 0
+    for name in ("two_factor", "truth"):
+        cnn = over_seeds(results[f"explained_{name}_ood"].sel(code="bump", model="cnn"))
+        assert float(cnn["high"]) < 0, name
 
 
 def test_errors_of_linearisations_never_fall_out_of_distribution(results):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from chapters.beyond_law import points, relation, tables
+from chapters.beyond_law import figures, points, relation, tables
+from chapters.beyond_tasks import tables as of_tasks
 from vnlib.book import paths, store
 from vnlib.plots.statistics import over_seeds
 
@@ -103,3 +104,10 @@ def test_whether_little_rendering_composes_is_undecided_and_much_is_not_enough(d
     assert (tasks.loc[tasks["rendering"] > 0.9, "ood"] > -1).sum() > 5
     row = found.loc[("tasks", "rendering", "ood")]
     assert abs(row["rank"]) > max(abs(row["within"]), abs(row["alike"])) > 0.4
+
+
+def test_the_example_says_the_errors_of_the_chapter_on_tasks(decoders):
+    results = shipped("beyond_tasks")
+    said = [ax.get_xlabel() for ax in figures.example(results, decoders["tasks"]).axes]
+    told = of_tasks.numbers(results)["beyondtasks-ood-base-vn-axes"].split(" [")[0]
+    assert said[4] == f"rendering 0.98\nerror {told}"

@@ -46,6 +46,7 @@ def test_where_the_condition_is_met(results):
         vn, other = (tables.medians(results, name, (kind,)) for kind in tables.LEARNED)
         assert vn["overlap"].max() < other["overlap"].min()
         assert vn["linearity"].max() < other["linearity"].min()
+        assert vn["overlap"].max() < 0.2
 
 
 def test_condition_and_error(results):

@@ -49,6 +49,33 @@ def test_coordinates_never_seen_defeat_product_decoders(ood, results):
     assert (ratio["low"] < 1).all() and (ratio["high"] > 1).all(), "undecided within seeds"
 
 
+def test_of_fitted_decoders_ridge_on_profiles_errs_least_at_coordinates_never_seen(ood):
+    held = ood.loc["place_coordinates"].drop("outer").dropna().sort_values()
+    assert held.index[:2].tolist() == ["ridge_profiles", "broadcast"]
+
+
+def test_readers_of_halves_err_far_less_on_plain_bumps_than_elsewhere(ood):
+    fitted = ["vn_axes", "factorised", "ridge_profiles"]
+    mixed = ["code_rotated", "code_entangled"]
+    hard = [*SHAPES, *mixed, "place_coordinates"]
+    plain = [task for task in figures.TASKS if task not in hard]
+    assert (ood.loc[plain, fitted].max() < 0.06).all()
+    assert (ood.loc[plain, fitted].median() < 0.01 * ood.loc[hard, fitted].min()).all()
+
+
+def test_of_the_second_grid_the_coordinate_mlp_errs_least_on_all_tasks_but_one(ood):
+    others = ood.loc[list(figures.TASKS)].drop(columns=[*figures.FIRST, "pixel_transformer"])
+    assert others.shape[1] == 7 and (others.idxmin(axis=1) == "coordinate_mlp").sum() == 14
+
+
+def test_errors_rise_with_the_share_held_out_and_of_three_with_the_condition_number(ood):
+    shares, widths = (ood.loc[list(which)] for which in (figures.SHARES, figures.WIDTHS))
+    assert (shares[list(figures.COMPARED)].diff().iloc[1:] > 0).all(axis=None)
+    rise = widths.iloc[2] / widths.iloc[0]
+    others = [m for m in figures.COMPARED if m not in ("vn_axes", "vn_axes_8", "factorised")]
+    assert rise[["vn_axes", "vn_axes_8", "factorised"]].min() > 100 > 2 > rise[others].max()
+
+
 def test_who_does_not_draw_held_out_bumps_draws_others_badly_too(results):
     found = {
         part: figures.over_zero(results, part).sel(task="base", model="broadcast")
@@ -144,9 +171,8 @@ def test_four_times_the_updates_change_one_conclusion(results):
     assert failing.min() > 0.2, "none is near to composing"
     done = tables.settled(results).sel(task=long)
     count = done.sum("seed").transpose("task", "model").to_pandas()
-    assert count["coordinate_mlp"].max() == 3 and count["vn_full"].tolist() == [4, 1, 8]
-    few = count.loc[["base_longer", "shape_ring_longer"]]
-    assert few[["broadcast", "vn_axes_8", "factorised_8"]].max().max() == 3
+    many = ["broadcast", "coordinate_mlp", "vn_axes_8", "factorised_8", "vn_full"]
+    assert (count[many].sum() < 0.6 * 3 * 8).all(), "many had not settled"
     crossing = over_seeds(figures.over_zero(results, "ood").sel(task=long))
     crossing = crossing.sel(task="code_rotated_longer", model="broadcast")
     assert float(crossing["low"]) < tables.COMPOSES < float(crossing["high"])
