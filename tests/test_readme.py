@@ -11,6 +11,7 @@ import shutil
 import subprocess
 
 import click
+import numpy as np
 import pytest
 import yaml
 
@@ -227,6 +228,29 @@ def test_the_readme_says_the_hours_as_they_are():
     rendering = [name for name in paths.chapters() if name.startswith("FR")]
     told = [chapter.spec(name).sidecar["runtime"]["paper"] for name in rendering]
     assert {"3 h", "28 h"} <= {*told} and all(3 <= int(one.split()[0]) <= 28 for one in told)
+
+
+def test_the_page_on_clusters_says_how_long_and_how_large():
+    text = " ".join((paths.SOURCE / "book" / "cluster.md").read_text(encoding="utf-8").split())
+    folder = paths.SOURCE / "results" / "paper"
+    others = [name for name in paths.chapters() if not name.startswith("FR")]
+    files = [file for name in others for file in costs.files(folder, name)]
+    seconds = np.concatenate([np.concatenate(costs.took(costs._read(file))) for file in files])
+    hours = seconds.sum() / 3600
+    assert f"beside the {hours:.0f} that all others took" in text
+    assert f"about {round(hours + 95, -1):.0f} core-hours, an estimated 95 of them" in text
+    assert [f"{q:.0f}" for q in np.quantile(seconds, [0.25, 0.75])] == ["2", "13"]
+    assert "half take two to thirteen seconds" in text
+    assert f"the longest {seconds.max() / 60:.0f} minutes" in text
+    size = sum(file.stat().st_size for file in folder.glob("*.nc"))
+    assert f"results of {round(size / 1e6, -1):.0f} MB" in text
+    slices = {1: 0, 8: 0}
+    for spec in map(chapter.spec, paths.chapters()):
+        one = chapter.Chapter(spec, spec.check({"profile": "paper"}))
+        many = len(one.models) if "models" in spec.parameters else 1
+        for step in slices:
+            slices[step] += many * -(-len(one.seeds) // step) if spec.stores else 0
+    assert f"about {round(slices[1], -2):,}, or {round(slices[8], -1)} with" in text
 
 
 def test_the_page_on_citing_agrees_with_the_citation_file():

@@ -219,7 +219,7 @@ def status(folder: Path, profile: str) -> str:
     lines = [
         "# Status",
         "",
-        f"What the pages were drawn from: the `{profile}` results of every chapter. *Compute "
+        f"What the pages were drawn from: the `{profile}` results of every chapter that computes some. *Compute "
         "time* is summed over all runs, also those that choose settings or train longer. *Library* says whether the code that computed the "
         "results, the chapter's own and that of every module it imports, is the code of this "
         "book; where it changed since, `make reproduce` computes them anew.",
@@ -244,7 +244,7 @@ def status(folder: Path, profile: str) -> str:
     )
     lines += ["", "## Machines and versions", ""]
     for machine, titles in machines.items():
-        lines.append(f"- {'; '.join(titles) if len(machines) > 1 else 'All chapters'}: {machine}")
+        lines.append(f"- {machine}: {'; '.join(titles) if len(machines) > 1 else 'all chapters'}")
     lines += ["", "## Weight of the pages", "", "What a reader loads, with pictures, uncompressed."]
     lines += ["", "```{dropdown} Every page", PLACE, "```"]
     return "\n".join(lines) + "\n"

@@ -24,8 +24,8 @@ ORDERS = {  # what the page says of who errs less -> the orders that it rests on
 COMPARES = r"\b(less|least|fewest|best|better|worse|first|last|ahead|before|behind|beats?)\b"
 NO_ORDER = ("Its first test comes", "and the last value seen")  # words of comparison without one
 DEPTH = (  # said of one condition each, and tested by itself (`tests/book/test_pages.py`)
-    "with codes of at most 16 active atoms two layers surely have less error than one, after twice "
-    "the updates, too",
+    "with codes of at most 16 active atoms two layers surely have less error than one, also after "
+    "twice the updates",
     "errs less where an end of a Hard signal is hidden",
 )
 
