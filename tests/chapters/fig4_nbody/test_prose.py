@@ -29,6 +29,11 @@ def test_vector_networks_on_literal_and_gated_input_do_not_fit_single_forces(res
     assert single.idxmax() == "vn_literal_3"
 
 
+def test_predicting_the_mean_is_as_good_as_predicting_zero(results):
+    shares = (results["mse"] / results["power"]).sel(model="random")
+    assert float(abs(shares - 1).max()) < 0.005
+
+
 def test_passes_help_film_most_and_mamba_least(results):
     kept = median(tables.kept_in_passes(results))
     assert (kept.idxmin(), kept.idxmax()) == ("film", "mamba")
