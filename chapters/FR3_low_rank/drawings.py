@@ -14,21 +14,13 @@ from chapters.FR3_low_rank import study
 from vnlib.book.chapter import Axes, Chapter, Settings
 
 HOLD_OUT = "square"
-SHOWN = (
-    "factorised",
-    "none",
-    "variance_low",
-    "variance",
-    "variance_high",
-)  # the others take minutes each, without a GPU
 
 
 def results(chapter: Chapter, stored: xr.Dataset, *_: object) -> xr.Dataset | None:
     """The drawings over (model, hold_out, position, y, x)."""
     if HOLD_OUT not in stored["hold_out"].values:
         return None
-    models = [name for name in SHOWN if name in stored["model"].values]
-    seeds = dict.fromkeys(models, chapter.settings["pictured_seed"])
+    seeds = dict.fromkeys(stored["model"].values.tolist(), chapter.settings["pictured_seed"])
     named = {"variables": study.VARIABLES, "hold_out": [HOLD_OUT]}
     return drawings.results(chapter, stored, run, seeds, **named)
 
