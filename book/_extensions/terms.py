@@ -1,4 +1,4 @@
-"""Terms of the glossary, explained where a chapter first uses them.
+"""Terms of the glossary, explained where a page first uses them.
 
 The first use of a term on a page becomes a link into the glossary that has the entry's first paragraph as its
 description; `terms.js` shows it. Headings, code, links, tables, captions and what cells show are left as they are.
@@ -16,7 +16,9 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 GLOSSARY = "book/glossary"
-PAGES = re.compile(r"book/(chapters/\w+|intro)")
+PAGES = re.compile(  # elsewhere "code" and "support" are said in their common sense
+    r"book/(chapters/\w+|intro|pictures|playground|own_data|changed|machines|generated/ledger)"
+)
 LEFT = (
     nodes.title, nodes.rubric, nodes.reference, nodes.literal, nodes.literal_block, nodes.math,
     nodes.math_block, nodes.raw, nodes.table, nodes.figure, nodes.caption, nodes.term,
