@@ -46,7 +46,7 @@ def reconstruction(results: xr.Dataset) -> plt.Figure:
     groups = [frames.group(results, m) for m in models]
     frame = frames.long_frame(results["mse"].sel(model=models).clip(FLOOR), "error")
     fig, axes = plt.subplots(
-        1, 3, figsize=(10.5, 1.4 + 0.24 * len(models)), sharex=True, sharey=True
+        1, 3, figsize=(9.8, 1.4 + 0.24 * len(models)), sharex=True, sharey=True
     )
     for ax, (name, title) in zip(axes, SETS.items(), strict=True):
         seeds_and_medians(
