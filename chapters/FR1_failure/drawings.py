@@ -14,7 +14,7 @@ from vnlib.book.chapter import Axes, Chapter, Settings
 HOLD_OUT = "square"
 SHOWN = (  # the others take minutes to half an hour each, without a GPU
     *("cnn_bump", "mlp_bump", "mlp_bump_longer", "mlp_ramp", "mlp_one_hot"),
-    *("mlp_fourier", "additive", "outer", "factorised", "vn_full"),
+    *("mlp_fourier", "coordinate_mlp", "broadcast", "additive", "outer", "factorised", "vn_full"),
 )
 
 
