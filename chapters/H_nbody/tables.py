@@ -120,7 +120,15 @@ def _of_fig4(shared: xr.Dataset) -> dict[str, str]:
     six = last.sel(model=list(claims.SIX))
     for key, model in claims.READINGS.items():
         counts[f"nearest-{key}"] = ahead(sides(last.sel(model=model, drop=True) / six).max("model"))
-    return texts("appH", sizes) | texts("appH", counts, "{:.0f}".format)
+    none = {
+        f"nearest-{key}-panels": none_if_zero(counts[f"nearest-{key}"]) for key in claims.READINGS
+    }
+    return texts("appH", sizes) | texts("appH", counts | none, "{:.0f}".format)
+
+
+def none_if_zero(count: str) -> str:
+    """How many of all, as a sentence says it: none rather than 0."""
+    return count.replace("0 of", "none of the", 1) if count.startswith("0 of") else count
 
 
 def _of_ablation(results: xr.Dataset) -> dict[str, str]:

@@ -42,6 +42,13 @@ def results() -> xr.Dataset:
                     group=("model", ["vn"] * 3 + ["printed"] * 8 + list(CONTROLS.values())))  # fmt: skip
 
 
+def test_a_model_that_leads_on_all_sets_is_named_once():
+    one = dict.fromkeys(tables.SETS, "rSLDS")
+    assert tables.leading(one) == "rSLDS on ID, Easy and Hard signals"
+    other = tables.leading(one | {"hard": "Mamba"})
+    assert other == "rSLDS on ID signals, of rSLDS on Easy and of Mamba on Hard ones"
+
+
 def test_table_5_holds_medians_and_intervals_of_what_draws(results):
     frame = tables.reconstruction(results).frame
     assert frame.loc["VN_3", "ID"].tolist() == [4, 2, 12, 3]

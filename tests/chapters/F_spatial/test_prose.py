@@ -234,3 +234,10 @@ def test_what_is_said_of_runs_that_are_stuck(monkeypatch):
         monkeypatch.setattr(errors, "FAR", factor)
         found.append(learned(sharp))
     assert all(one.equals(found[0]) for one in found)
+
+
+def test_held_out_the_error_of_the_cnn_hardly_falls_after_a_third_of_training(results):
+    curve = results.sel(model="cnn")
+    error, step = curve["curve_ood"].median("seed"), curve["curve_step"].median("seed")
+    third = error[int((step >= step.max() / 3).argmax())]
+    assert float(error[-1]) > 0.9 * float(third) and float(third) < 0.6 * float(error[0])

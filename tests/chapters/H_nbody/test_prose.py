@@ -99,6 +99,27 @@ def test_on_tokens_it_stays_near_and_factorized_nearer(shipped, ablation):
     assert float(factorized["high"]) < float(tokens["low"]) < float(tokens["high"]) < 0.1
     told = tables.numbers(shipped, ablation)
     assert told["appH-nearest-literal"] == "0 of 6", "no panel is tied either"
+    assert told["appH-nearest-literal-panels"] == "none of the 6"
+
+
+def test_six_models_end_near_the_truth_on_all_mixtures(shipped):
+    last = (
+        shipped["drift"]
+        .sel(panel=MIXTURES)
+        .isel(step=-1)
+        .median("start")
+        .median("seed")
+        .max("panel")
+    )
+    near = {str(m) for m in last["model"].values[(last < 0.1).values]}
+    assert near == {
+        "factorized",
+        "factorized_dense",
+        "token_mlp",
+        "rbf_tokens",
+        "vn_token_1",
+        "vn_token_3",
+    }
 
 
 def test_with_fewer_bodies_the_vector_network_errs_less_but_more_of_the_power(shipped):

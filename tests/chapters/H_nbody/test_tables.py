@@ -54,6 +54,8 @@ def test_the_numbers_of_the_prose(shared, results):
     assert (found["top-none-token"], found["dead-least"], found["dead-atoms"]) == ("2.0", "0", "0")
     assert found["worst-fit"] == "0.010" and found["nearest-tokens"] == "2 of 2"
     assert found["nearest-literal"].startswith("0 ")
+    assert tables.none_if_zero("0 of 6") == "none of the 6"
+    assert tables.none_if_zero("2 of 6") == "2 of 6"
     assert (found["drift-tokens"], found["drift-factorized"]) == ("0.25", "1.0")
     assert (found["step-factorized"], found["panels"]) == ("0.010", "2")
     shared["drift"].loc[{"model": "vn_literal_3"}] = 0.25

@@ -18,8 +18,8 @@ shipped = pytest.mark.skipif(
     not all((FOLDER / f"{name}.nc").exists() for name in FILES), reason="no shipped results"
 )
 ORDERS = {  # what the page says of who errs less -> the orders that it rests on
-    "of digits cosines (DCT), with longer codes, err least of the four, on this set and all others "
-    "never trained on": ("glance",),
+    "on digits the cosines (DCT), whose codes are longer, err least of the four, on this set and on "
+    "all others never trained on": ("glance",),
 }
 COMPARES = r"\b(less|least|fewest|best|better|worse|first|last|ahead|before|behind|beats?)\b"
 NO_ORDER = ("Its first test comes", "and the last value seen")  # words of comparison without one
