@@ -15,8 +15,8 @@ from vnlib.plots.statistics import over_seeds
 FIRST = {"left": "variance", "right": "none"}
 POSITION = 462  # in both hold-outs, with maps that are stored
 OTHERWISE = (
-    "for {count} of {all} models, whose stored networks had a GPU, errors then differ, by up to {most} r.m.s.: "
-    "the table has both"
+    "without the GPU that the stored networks had, errors of {count} of {all} models differ, by up to {most} "
+    "r.m.s.: the table has both"
 )
 CALLED = {"left": "variance penalty {left}", "right": "{right}"}
 
