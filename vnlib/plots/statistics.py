@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 _KEY = re.compile(r"[^\w-]+|_")  # what the key of a glued text has no use for
 _POWER, _RAISED = re.compile(r"(?<=\d)e([-+]\d+)"), str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_UNIT, _MINUS = re.compile(r"(.+) % \[(.+) %, (.+) %]"), re.compile(r"(?<![\w.)-])-(?=\.?\d)")
+_PERCENTS, _MINUS = re.compile(r"(.+) % \[(.+) %, (.+) %]"), re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 LEVEL, STATISTICS = 0.95, ("median", "low", "high", "n")
 Form = Callable[[float], str]
 
@@ -129,5 +129,5 @@ def said(
     """A median with interval and n if given, "92 [91, 93] %", alone where all read the same."""
     text, *ends = ("" if pd.isna(one) else form(one) for one in (middle, low, high))
     if ends[0] and {*ends} != {text}:
-        text = _UNIT.sub(r"\1 [\2, \3] %", f"{text} [{ends[0]}, {ends[1]}]")
+        text = _PERCENTS.sub(r"\1 [\2, \3] %", f"{text} [{ends[0]}, {ends[1]}]")
     return f"{text}, n = {n:.0f}" if text and np.isfinite(n) else text
