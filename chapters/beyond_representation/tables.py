@@ -209,6 +209,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         own = results["linearity"].sel(model="s_vn_full")
         code, support = (own.sel(layer=one) for one in ("code 1", "support 1"))
         found |= {"full-linearity": code, "full-support": support}
+        found["full-error"] = codes["error_unseen"].sel(model="s_vn_full")
     found["models"] = " and ".join((", ".join(counts[:-1]), counts[-1]))
     found["seeds"] = str(results.sizes["seed"])
     return texts("beyondrep", found) | texts("beyondrep-rank", condition, two_digits)
