@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from chapters.beyond_capacity import figures, tables
+from vnlib.plots.style import readable
 
 
 @pytest.fixture(autouse=True)
