@@ -86,7 +86,7 @@ def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
 
 def _apart(listed: str, options: Mapping[str, Sequence[str]]) -> str:
     """The options of a list with semicolons between them, since some have commas of their own; of a
-    choice of which most are listed, those that are not.
+    choice of which most are listed, those that are not, in quotes if one has a comma.
     """
     every = sorted({o for one in options.values() for o in one}, key=len, reverse=True)
     found: list[str] = []
@@ -98,7 +98,10 @@ def _apart(listed: str, options: Mapping[str, Sequence[str]]) -> str:
         if len(one) - len(rest) > max(2, 2 * len(rest)):
             first = min(found.index(option) for option in one if option in found)
             found = [option for option in found if option not in one]
-            found.insert(first, f"all but {' and '.join(rest)}")
+            if any("," in option for option in rest):
+                rest = [f"“{option}”" for option in rest]
+            but = " and ".join([", ".join(rest[:-1]), rest[-1]] if rest[1:] else rest)
+            found.insert(first, f"all but {but}")
     return "; ".join(found)
 
 

@@ -43,7 +43,7 @@ def _parts(r: xr.Dataset, tag: str, hours: str, at_a_time: int, *kept: str) -> l
 
     card, process = (
         f"GB held on a GPU, {tag}",
-        f"GB held by {at_a_time} run{'s' * (at_a_time > 1)} at a time of {tag} < {MEMORY}",
+        f"GB held by {at_a_time} run(s) at a time of {tag} < {MEMORY}",
     )
     return [
         paper(part(process, Contrast(np.ravel(held["peak_GB"]), "<", MEMORY), **told), "16 GB"),

@@ -56,6 +56,22 @@ SHOWN = {
     ("vn_2048", "swaps"): "VN-1L, 2,048",
     ("vn_2048", "two_layer"): "VN-2L, 2,048",
 }
+WAYS = {  # way -> what is said of it behind the name of a model
+    "own": "",
+    "searched": ", searched",
+    "omp": ", matching pursuit",
+    "ols": ", without swaps",
+    "swaps": ", swaps",
+    "pixels": ", pixels beside",
+    "complete": ", pixels and cosines beside",
+    "two_layer": ", two layers",
+    "two_layer_complete": ", two layers, pixels and cosines beside",
+}
+LAYERED = {  # Vector Network -> its name where it draws with a second layer
+    "vn_512": "VN-2L, 512 atoms",
+    "vn_2048": "VN-2L, 2,048 atoms",
+    "hebb_512": "VN-2L, 512 atoms, Atomic-Hebb",
+}
 # What is changed -> (own model and way, the other's), the ratio of the errors of the first to the second
 STEPS = {
     "learned / exemplars, 512": (("vn_512", "swaps"), ("exemplars_512", "swaps")),
@@ -83,19 +99,8 @@ def has(results: xr.Dataset, model: str, way: str, k: int) -> bool:
 
 def name_of(results: xr.Dataset, model: str, way: str) -> str:
     """What readers call a model that draws in one way."""
-    ways = {
-        "own": "",
-        "searched": ", searched",
-        "omp": ", matching pursuit",
-        "ols": ", without swaps",
-        "swaps": ", swaps",
-        "pixels": ", pixels beside",
-        "complete": ", pixels and cosines beside",
-        "two_layer": ", two layers",
-        "two_layer_complete": ", two layers, pixels and cosines beside",
-    }
-    name = label(results, model) + ways[way]
-    return name.replace("VN-1L", "VN-2L") if way.startswith("two_layer") else name
+    layered = LAYERED.get(model) if way.startswith("two_layer") else None
+    return (layered or label(results, model)) + WAYS[way]
 
 
 def pairs(results: xr.Dataset, k: int) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import xarray as xr
 
 from benchmarks.spatial.errors import seeds_below
 from chapters.beyond_kernel.figures import CODES, over_zero
-from vnlib.plots.statistics import extremes, texts
+from vnlib.plots.statistics import texts
 from vnlib.plots.tables import Table, spreads
 
 SHARES = {"linear": "its linearisation", "two_factor": "two-factor kernel", "truth": "true images"}
@@ -55,20 +55,19 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says: medians over seeds."""
     told: dict[str, Any] = {
         kind: {part: over_zero(results, name, part) for part in ("id", "ood")}
-        for kind, name in (("trained", "mse"), ("linear", "linear"), ("kernel", "two_factor"))
+        for kind, name in (("trained", "mse"), ("linear", "linear"))
     }
     told["explained"] = {
         name: {part: results[f"explained_{name}_{part}"] for part in ("id", "ood")}
         for name in SHARES
     }
-    told["start"] = {name: results[f"kernel_{name}"] for name in MEASURES}
-    told |= {"kept": results["kept"], "moved": results["moved"], "steps": results["steps"]}
+    told["start"] = {name: results[f"kernel_{name}"] for name in ("binary", "sum")}
+    told |= {"kept": results["kept"], "moved": results["moved"]}
     told["parameters"] = {
         model: f"{int(results['n_parameters'].sel(model=model).max()):,}"
         for model in results["model"].values
     }
     told["outputs"] = f"{int(results['n_outputs'].max()):,}"
-    seeds = results["mse_ood"].notnull().any("model").sum("seed")
     ood = over_zero(results, "mse", "ood")
     told["draws"] = {
         code: {m: seeds_below(ood.sel(code=code, model=m), DRAWS) for m in ood["model"].values}
@@ -77,11 +76,6 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     told["falling"] = {
         code: {m: falling(results["path_id"].sel(code=code, model=m)) for m in ood["model"].values}
         for code in ood["code"].values
-    }
-    told["seeds"] = {code: str(int(seeds.sel(code=code))) for code in results["code"].values}
-    told["least"] = {
-        code: extremes(over_zero(results.sel(code=code), "linear", "id"))["least"]
-        for code in results["code"].values
     }
     return texts("beyondkernel", told)
 

@@ -38,6 +38,16 @@ MATCHED = {
 }
 
 
+# Vector Networks of signals in numbers: how readers call them -> row and look of `errors.signals`.
+HIDDEN = {
+    ("VN-3L", "solved"): ("vn_3", errors.SOLVED),
+    ("VN-3L", "five rounds"): ("vn_3", errors.ROUNDS),
+    ("VN-1L", "solved"): ("vn_1", errors.SOLVED),
+    ("VN-1L", "five rounds"): ("vn_1", errors.ROUNDS),
+    ("VN-1L, training signals as atoms", "solved"): ("untrained", errors.SOLVED),
+}
+
+
 def percent(share: float) -> str:
     """A share in %, with a space that does not break."""
     return f"{short(100 * share)}\N{NO-BREAK SPACE}%" if short(share) else ""
@@ -81,6 +91,28 @@ def errors_table(table: xr.DataArray | None) -> Table:
             columns[name] = one.assign_coords(label=named["label"])
     found = spreads(columns, "condition", "model")
     return Table(found, name="errors in % of those of the zero baseline")
+
+
+def hidden_table(table: xr.DataArray | None) -> Table:
+    """What Vector Networks leave of the zero baseline's error on hidden samples, in %: a row for each
+    kind of signals, network and inference, a column for each mask.
+    """
+    if table is None:
+        return Table(pd.DataFrame())
+    table = 100 * table.swap_dims(row="key")
+    rows = {k: v for k, v in HIDDEN.items() if v[0] in table["key"].values}
+    parts, names = [], [(kind, *named) for kind in ("Hard", "Easy") for named in rows]
+    for kind, *named in names:
+        key, look = rows[*named]
+        own = table.sel(key=key, look=look, drop=True).reset_coords(drop=True)
+        own = own.sel(condition=own["condition"].str.startswith(kind))
+        masks = [one.removeprefix(f"{kind}: ") for one in own["condition"].values.tolist()]
+        parts.append(own.assign_coords(condition=masks))
+    if not parts:
+        return Table(pd.DataFrame())
+    found = spreads({"": xr.concat(parts, "at")}, "at")
+    found.index = pd.MultiIndex.from_tuples(names, names=["signals", "Vector Network", "inference"])
+    return Table(found, name="hidden signals in numbers")
 
 
 def matched_table(table: xr.DataArray | None) -> Table:

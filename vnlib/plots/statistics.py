@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 _KEY = re.compile(r"[^\w-]+|_")  # what the key of a glued text has no use for
 _POWER, _RAISED = re.compile(r"(?<=\d)e([-+]\d+)"), str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_UNIT, _MINUS = re.compile(r"(.+) % \[(.+) %, (.+) %]"), re.compile(r"(?<![\w.)-])-(?=\.?\d)")
+_PERCENTS, _MINUS = re.compile(r"(.+) % \[(.+) %, (.+) %]"), re.compile(r"(?<![\w.)-])-(?=\.?\d)")
 LEVEL, STATISTICS = 0.95, ("median", "low", "high", "n")
 Form = Callable[[float], str]
 
@@ -88,6 +88,12 @@ def short(value: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}" if size >= 9.95 else f"{value:#.2g}"
 
 
+def duration(seconds: float) -> str:
+    """Two digits: hours from 100 minutes on, minutes from 100 seconds on."""
+    unit, name = (3600, "h") if seconds >= 6000 else (60, "min") if seconds >= 100 else (1, "s")
+    return f"{short(seconds / unit)} {name}"
+
+
 def censored(most: float, form: Form = short) -> Form:
     """How values are said that are inf where they are beyond the `most` that was tried: "> 300"."""
     return lambda value: f"> {form(most)}" if value == np.inf else form(value)
@@ -108,13 +114,11 @@ def texts(key: str, values: Any, form: Form = short) -> dict[str, str]:
         names = values[dims[0]].values.tolist()
         values = dict(zip(names, values.transpose(dims[0], ...), strict=True))
     if isinstance(values, Mapping):
-        return {
-            k: t for n, one in values.items() for k, t in texts(f"{key}-{n}", one, form).items()
-        }
+        parts = (texts(f"{key}-{n}", one, form) for n, one in values.items())
+        return {k: text for part in parts for k, text in part.items()}
     if isinstance(values, xr.DataArray) and values.dims:
         values = said(*map(float, over_seeds(values).drop_vars("n").values()), form=form)
-    text = values if isinstance(values, str) else form(float(values))
-    return {_KEY.sub("-", key): raised(text)}
+    return {_KEY.sub("-", key): raised(values if isinstance(values, str) else form(float(values)))}
 
 
 def raised(text: str) -> str:
@@ -129,5 +133,5 @@ def said(
     """A median with interval and n if given, "92 [91, 93] %", alone where all read the same."""
     text, *ends = ("" if pd.isna(one) else form(one) for one in (middle, low, high))
     if ends[0] and {*ends} != {text}:
-        text = _UNIT.sub(r"\1 [\2, \3] %", f"{text} [{ends[0]}, {ends[1]}]")
+        text = _PERCENTS.sub(r"\1 [\2, \3] %", f"{text} [{ends[0]}, {ends[1]}]")
     return f"{text}, n = {n:.0f}" if text and np.isfinite(n) else text

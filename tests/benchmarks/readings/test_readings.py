@@ -201,6 +201,11 @@ def test_where_an_option_is_asked_beside_few_of_a_choice_these_are_named():
     assert tables._apart("CNN, bump, CNN, MLP, corner", every) == "all but VN; corner"
     assert tables._apart("CNN, bump, MLP, corner", every) == "CNN, bump; MLP; corner"
     assert tables._apart("", every) == ""
+    codes = {"network": ["CNN, ramp", "MLP, ramp", "VN", *"abcdefgh"]}
+    listed = ", ".join("abcdefgh")
+    assert tables._apart(listed, codes) == "all but “CNN, ramp”, “MLP, ramp” and “VN”"
+    assert tables._apart(f"VN, {listed}", codes) == "all but “CNN, ramp” and “MLP, ramp”"
+    assert tables._apart(f"MLP, ramp, VN, {listed}", codes) == "all but “CNN, ramp”"
 
 
 def test_an_option_that_is_excluded_everywhere_is_none():

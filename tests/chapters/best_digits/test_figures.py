@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.figure import Figure
 
 from chapters.best_digits import figures, tables
@@ -46,7 +47,7 @@ def test_tables_have_a_row_for_all_that_was_drawn(results):
     assert len(frame) == 19 and frame.loc["VN_512, swaps"].iloc[0] == pytest.approx(37.5)
     assert len(tables.errors(results, 65).frame) == 15
     costs = tables.costs(results).frame
-    assert costs.loc["VN_2048, two layers", "bits of 24 indices"].item() == 24 * 11
+    assert costs.loc["VN-2L, 2,048 atoms, two layers", "bits of 24 indices"].item() == 24 * 11
     assert np.isnan(costs.loc["DCT", "bits of 24 indices"].item())
     assert tables.thresholds(results).frame.iloc[0, 0] == pytest.approx(0.2)
 
@@ -66,7 +67,19 @@ def test_predictions_in_a_table(results):
     assert set(frame["verdict"]) <= {"holds", "fails", "undecided", "not run"}
 
 
-def test_networks_of_two_layers_are_called_so(results):
-    named = results.assign_coords(label=("model", [f"VN-1L, {m}" for m in results["model"].values]))
-    assert figures.name_of(named, "vn_512", "two_layer") == "VN-2L, vn_512, two layers"
-    assert figures.name_of(named, "vn_512", "swaps") == "VN-1L, vn_512, swaps"
+def test_networks_of_two_layers_are_called_so():
+    labels = {name: model["label"] for name, model in SIDECAR["models"].items()}
+    named = xr.Dataset(coords={"model": [*labels], "label": ("model", [*labels.values()])})
+    networks = {
+        name
+        for name, model in SIDECAR["models"].items()
+        if model["group"] == "vn" and "two_layer" in model["plan"]
+    }
+    assert {*figures.LAYERED} == networks
+    for name, layered in figures.LAYERED.items():
+        assert labels[name].startswith("VN-1L") and layered.startswith("VN-2L")
+        assert layered[5:] == labels[name][5:]
+        assert figures.name_of(named, name, "two_layer") == f"{layered}, two layers"
+        assert figures.name_of(named, name, "swaps") == f"{labels[name]}, swaps"
+    other = figures.name_of(named, "dictionary_learning_512", "two_layer")
+    assert other == "Dictionary learning, 512 atoms, two layers"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 import xarray as xr
@@ -111,3 +113,19 @@ def test_which_atoms_are_active_is_not_linear(results):
         < 0.9
         < number(told["beyondrep-full-linearity"])
     )
+
+
+def test_the_full_vn_errs_more_where_it_has_no_negative_atoms(results):
+    here = median(tables.codes_of(results)["error_unseen"].sel(model="s_vn_full"))
+    told = tables.numbers(results)["beyondrep-full-error"]
+    assert number(told) == pytest.approx(float(here), rel=0.05)
+    other = store.read(paths.result_file(paths.RESULTS, "paper", "beyond_tasks"))
+    other = other.sel(model="vn_full", task="base")
+    ratio = median(other["mse_ood"] / other["zero_baseline_ood"]) / here
+    assert 300 < float(ratio) < 1000, "several hundred times"
+    options = [
+        json.loads(str(one["run_settings"].values[0]))
+        for one in (results.sel(model="s_vn_full"), other)
+    ]
+    assert not options[0]["options"].get("nonnegative", False)
+    assert options[1]["training"]["options"]["nonnegative"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from chapters.beyond_tasks import figures, tables
-from vnlib.book import paths, store
+from chapters.beyond_tasks import figures, study, tables
+from vnlib.book import chapter, paths, store
 from vnlib.plots.statistics import median, over_seeds
 
 TOLD = ["vn_axes", "vn_axes_8", "factorised", "factorised_8", "ridge_profiles"]
@@ -122,6 +122,29 @@ def test_ridge_on_profiles_errs_least_on_narrow_codes(ood):
 def test_the_full_vn_is_behind_on_plain_codes(ood):
     assert ood.loc["base", "vn_full"] > ood.loc["base", TOLD].max()
     assert ood.loc["code_rotated", "vn_full"] < ood.loc["code_rotated", TOLD].min()
+
+
+def test_the_sign_makes_the_difference_of_the_full_vn(ood, tmp_path):
+    linear = store.read(paths.result_file(paths.RESULTS, "paper", "beyond_representation"))
+    there = float(linear["error_unseen"].sel(model="s_vn_full").median())
+    assert there < 0.001 and 300 < ood.loc["base", "vn_full"] / there < 1000, "several hundred"
+    paper = chapter.Chapter(one := chapter.spec("beyond_tasks"), one.check({"profile": "paper"}))
+    signs = {}
+    for task in figures.TASKS:
+        given = study.settings(paper, {"task": task, "model": "vn_full", "seed": 0})
+        signs[task] = given["training"]["options"]["nonnegative"]
+    either = {task for task, one in signs.items() if not one}
+    assert either == {"code_fourier", "code_rotated", "code_entangled"}
+    # Trained again, with nothing but the sign changed.
+    given = study.settings(paper, {"task": "base", "model": "vn_full", "seed": 0})
+    errors = []
+    for options in ({}, {"nonnegative": False}):
+        training = given["training"] | {"options": given["training"]["options"] | options}
+        found = study.run(
+            paper, {"seed": 0}, given | {"training": training}, tmp_path / str(len(errors))
+        )
+        errors.append(float(figures.over_zero(found, "ood")))
+    assert errors[1] < 0.001 and errors[0] > 0.05
 
 
 def test_the_size_of_the_hold_out(ood):

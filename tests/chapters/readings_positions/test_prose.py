@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,7 @@ from chapters.readings_positions import composition, failure, low_rank, stripes
 from vnlib.book import paths, store
 
 PAPER = paths.ROOT / "results" / "paper"
+AS_IN_FIG_2 = "sigma 2, code bump, atoms full, sparsity low, readout fitted"
 FILES = ("readings_positions", "FR1_failure", "FR3_low_rank", "FR4_stripes")
 pytestmark = pytest.mark.skipif(
     not all((PAPER / f"{name}.nc").exists() for name in FILES), reason="no shipped results"
@@ -148,3 +151,25 @@ def test_with_three_layers_vector_networks_are_ahead_by_medians_in_some_of_their
     assert fig2.sel(model="vn_axes_3") < 0
     assert (own.sel(model=["vn_3_16", "vn_3_down", "vn_3_mix"]) < 0).all()
     assert (own.sel(model=["vn_3_8", "vn_3_4"]) > 0).all()
+
+
+def test_the_network_for_both_axes_differs_from_fig_2_by_its_sign_alone():
+    here = shipped("readings_positions")
+    here = here.sel(decoder=f"vn_plane: {AS_IN_FIG_2}")
+    there = shipped("fig2_spatial")
+    full = there.sel(model="vn_full")
+    own, other = (json.loads(str(one["run_settings"].values[0])) for one in (here, full))
+    assert own["training"]["options"].pop("nonnegative")
+    assert not other["training"]["options"].pop("nonnegative")
+    assert own["training"] == other["training"]
+    assert other["task"].items() - own["task"].items() == {("split_seed", 0)}
+    error = {
+        name: float((one["mse_ood"] / one["zero_baseline_ood"]).median())
+        for name, one in (
+            ("here", here),
+            ("there", full),
+            ("default", there.sel(model="factorised_default")),
+        )
+    }
+    assert error["here"] / error["there"] == pytest.approx(1000, rel=0.1)
+    assert error["there"] < error["default"] < error["here"]

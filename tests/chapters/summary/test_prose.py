@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
 
+from benchmarks.functions import names
 from benchmarks.functions import tables as functions
 from benchmarks.spatial import errors as spatial
-from chapters.summary import counts, effects, errors, figures_short, orders
+from chapters.summary import counts, effects, errors, figures, figures_short, orders
+from chapters.summary import tables as numbers
 from vnlib.book import paths, store
 from vnlib.plots.statistics import median, sides
 
@@ -129,6 +133,46 @@ def test_signals_depend_on_the_mask(tables, changed):
     assert float(of_ends.max()) < 1.25 < float(np.exp(printed).max()), (
         "little where an end is hidden"
     )
+
+
+def test_the_table_of_hidden_signals_is_that_of_the_chapter(found, tables):
+    """Every number again from the results of Fig. 3, and what its caption says."""
+    results = found["fig3_functions"]
+    shown = numbers.hidden_table(tables["signals"]).frame
+    assert len(shown) == 2 * len(numbers.HIDDEN) == 10
+    models = {"VN-3L": "vn_3", "VN-1L": "vn_1", "VN-1L, training signals as atoms": "vn_untrained"}
+    protocols = {"solved": "mask_aware", "five rounds": "zero_filled"}
+    over = results["hidden"] / results["zero_baseline_hidden"]
+    for (kind, network, inference), row in shown.iterrows():
+        own = over.sel(model=models[network], protocol=protocols[inference], set=kind.lower())
+        for mask, title in names.MASKS.items():
+            values = 100 * np.sort(own.sel(mask=mask).dropna("seed").values)
+            told = row[title]
+            assert told["n"] == len(values) == 8
+            assert told["median"] == pytest.approx(values[3:5].mean())
+            assert values[0] <= told["low"] <= told["median"] <= told["high"] <= values[-1]
+    middles = shown.xs("median", axis=1, level=1)
+    assert middles.loc["Hard", ["last quarter", "last half"]].to_numpy().min() > 70
+    assert middles.xs("solved", level=2)["random 30 %"].max() < 2
+
+
+@pytest.mark.parametrize("where", ["Hard", "Easy"])
+def test_panels_of_signals_have_ticks_that_can_be_read(tables, where):
+    """Each axis names two errors or more, and no two names touch."""
+    fig = figures.by_condition(tables["signals"], where)
+    fig.canvas.draw()
+    for ax in fig.axes:
+        low, high = ax.get_xlim()
+        named = [
+            text.get_window_extent()
+            for at, text in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
+            if low <= at <= high and text.get_text()
+        ]
+        assert len(named) > 1, ax.get_title()
+        for one, other in itertools.pairwise(sorted(named, key=lambda box: box.x0)):
+            assert one.x1 < other.x0, ax.get_title()
+        assert not any(text.get_text() for text in ax.get_xticklabels(minor=True))
+    plt.close(fig)
 
 
 def test_inference_and_learning_of_signals_help_in_some_conditions(found, changed, crossed):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from benchmarks.functions import names
 from book.site import ledger as book_ledger
 from chapters.summary import counts, effects, errors, orders, tables
 from vnlib.book import ledger, paths
@@ -88,6 +89,22 @@ def test_errors_are_medians_in_percent_with_seeds_that_failed_counted(nothing, d
     assert frame["failed"].values.ravel().tolist() == ["0 of 3 [0 to 71 %]", "1 of 3 [1 to 91 %]"]
 
 
+def test_hidden_signals_stand_by_kind_network_and_inference(nothing, masked):
+    frame = tables.hidden_table(errors.signals(nothing | {"fig3_functions": masked})).frame
+    assert frame.columns.get_level_values(0).unique().tolist() == [*names.MASKS.values()]
+    assert frame.index.droplevel(0).unique().tolist() == [
+        ("VN-1L", "solved"),
+        ("VN-1L", "five rounds"),
+        ("VN-1L, training signals as atoms", "solved"),
+    ]
+    # in %: over 8, by the mask's number, tenfold for Hard signals, a quarter if solved
+    middles = frame.xs("median", axis=1, level=1)
+    assert middles.loc[("Hard", "VN-1L", "five rounds")].tolist() == [1250, 2500, 3750, 5000]
+    assert middles.loc[("Easy", "VN-1L", "solved")].tolist() == [31.25, 62.5, 93.75, 125]
+    atoms = ("Easy", "VN-1L, training signals as atoms", "solved")
+    assert middles.loc[atoms].tolist() == [62.5, 125, 187.5, 250]
+
+
 def test_digits_are_matched_on_code_length_and_on_error():
     rows = ["vn_1", "dct", "dct_count"]
     values = xr.DataArray(
@@ -121,6 +138,7 @@ def test_tables_of_nothing_can_be_shown():
     for one in (
         tables.orders_table({"signals": None}),
         tables.errors_table(None),
+        tables.hidden_table(None),
         tables.matched_table(None),
         tables.effects_table({}),
     ):

@@ -78,9 +78,7 @@ def header(ds: xr.Dataset, axes: Mapping[str, Sequence], attrs: Mapping) -> dict
 
 def listed(keys: Collection[str]) -> str:
     """The first few cells, for messages."""
-    return unquote("; ".join(list(keys)[:4])) + (
-        f"; and {len(keys) - 4} more" if len(keys) > 4 else ""
-    )
+    return unquote("; ".join([*keys][:4] + [f"and {len(keys) - 4} more"] * (len(keys) > 4)))
 
 
 def runs_in(ds: xr.Dataset, axes: Mapping[str, bool], path: Path) -> dict[str, Made]:
