@@ -157,20 +157,19 @@ def winners(results: xr.Dataset) -> Table:
     return Table(found, name="the least error of every cell")
 
 
-<<<<<<< HEAD
 def leading(leaders: Mapping[str, str]) -> str:
     """Whose error is least on ID, Easy and Hard signals: a name once where one leads on all sets."""
     own, easy, hard = (leaders[name] for name in SETS)
     if own == easy == hard:
         return f"{own} on ID, Easy and Hard signals"
     return f"{own} on ID signals, of {easy} on Easy and of {hard} on Hard ones"
-=======
+
+
 def of_masks(true: np.ndarray) -> str:
     """Under how many masks something is so: "all 4 masks", "3 of 4 masks" or "no mask"."""
     count, every = int(true.sum()), true.size
     share = "no mask" if count == 0 else f"{count} of {every} masks"
     return f"all {every} masks" if count == every else share
->>>>>>> 7d494e22e76cbd57cc6f449ea30a708fe2563b0d
 
 
 def counts(results: xr.Dataset, page: str) -> dict[str, str]:
@@ -207,9 +206,5 @@ def counts(results: xr.Dataset, page: str) -> dict[str, str]:
     }
     ratios = margin | {"zero": zero}
     leaders = {name: label(results, first.sel(set=name).item()) for name in SETS}
-<<<<<<< HEAD
-    said = {"first": leading(leaders), "level": percent(confidence(results.sizes["seed"]))}
-=======
-    said = sure | {"first": leaders, "level": percent(confidence(results.sizes["seed"]))}
->>>>>>> 7d494e22e76cbd57cc6f449ea30a708fe2563b0d
+    said = {"first": leading(leaders), "level": percent(confidence(results.sizes["seed"]))} | sure
     return texts(page, numbers, "{:.0f}".format) | texts(page, ratios) | texts(page, said)
