@@ -157,6 +157,13 @@ def winners(results: xr.Dataset) -> Table:
     return Table(found, name="the least error of every cell")
 
 
+def of_masks(true: np.ndarray) -> str:
+    """Under how many masks something is so: "all 4 masks", "3 of 4 masks" or "no mask"."""
+    count, every = int(true.sum()), true.size
+    share = "no mask" if count == 0 else f"{count} of {every} masks"
+    return f"all {every} masks" if count == every else share
+
+
 def counts(results: xr.Dataset, page: str) -> dict[str, str]:
     """What the pages say of Tables 5 and 6, of who is ahead in how many cells as `ahead` does: on
     Hard signals, which the paper's text is about, and of all cells; `page` begins the keys. Vector
@@ -169,6 +176,7 @@ def counts(results: xr.Dataset, page: str) -> dict[str, str]:
     best_vn = lowest(mse.sel(model=list(VN)))
     rest = [m for m in every if m not in VN]
     numbers = {"others": len(OTHERS), "told": len(every), "seeds": results.sizes["seed"]}
+    sure = {}
     for key, rivals, theirs, ours in (
         ("won", OTHERS, "zero_filled", "mask_aware"),
         ("rounds-won", OTHERS, "zero_filled", "zero_filled"),
@@ -179,7 +187,7 @@ def counts(results: xr.Dataset, page: str) -> dict[str, str]:
     ):
         found = standing(results, VN, rivals, ours, theirs)
         numbers[key] = ahead(found.sel(set="hard"))
-        numbers[f"sure-{key}"] = int((found.sel(set="hard") < 0).sum())
+        sure[f"sure-{key}"] = of_masks((found.sel(set="hard") < 0).values)
         numbers[f"{key}-all"] = ahead(found)
     before = sides(mse.sel(model=list(OTHERS)) / best_vn.drop_vars("model"))
     numbers["ahead"] = {name: ahead(before.sel(set=name)) for name in SETS}
@@ -190,5 +198,5 @@ def counts(results: xr.Dataset, page: str) -> dict[str, str]:
     }
     ratios = margin | {"zero": zero}
     leaders = {name: label(results, first.sel(set=name).item()) for name in SETS}
-    said = {"first": leaders, "level": percent(confidence(results.sizes["seed"]))}
+    said = sure | {"first": leaders, "level": percent(confidence(results.sizes["seed"]))}
     return texts(page, numbers, "{:.0f}".format) | texts(page, ratios) | texts(page, said)

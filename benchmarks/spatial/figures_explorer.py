@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ def seeds_of(errors: xr.DataArray) -> tuple[str, int]:
     counts = errors.notnull().any("position").sum("seed")
     low, high = (int(one) for one in (counts.where(counts > 0).min(), counts.max()))
     if high == 1:
-        return "those of the first seed, of which alone they are kept", 1
+        return "of the first seed", 1
     return f"median over {high if low == high else f'{low} to {high}'} seeds [95 % interval]", high
 
 
@@ -156,10 +156,10 @@ def positions(
     quantity
         What a pixel is, between 0 and 1.
     whose, within
-        Of which seed drawings are, and with what held out those at all positions.
+        Of which seed drawings are, and with what held out they are at a few positions alone.
     otherwise
-        Ends the sentence on errors where networks err otherwise than the stored ones, those of {names}, by
-        up to {most}: they are shown all the same, with their errors. Where nothing is said, they are not.
+        Says which networks err otherwise than the stored ones, {count} of {all}, by up to {most}: they are shown
+        all the same, with their errors. Where nothing is said, they are not.
     more
         What else the note says.
     """
@@ -197,7 +197,9 @@ def positions(
     said = {"mean squared error there": over, **(columns or {})}
     but = ""
     if differ:
-        but = otherwise.format(names=_names(results, differ), most=short(max(differ.values())))
+        but = otherwise.format(
+            count=len(differ), all=results.sizes["model"], most=short(max(differ.values()))
+        )
     if but or (whole and most > 1):  # else they are the same
         said["mean squared error of the drawing"] = _errors(drawings, whole, over)
     rows = [{"name": name, "by": {"model": key}} for key, name in called.items()]
@@ -208,8 +210,8 @@ def positions(
     ]
     return {
         "title": "Pick a position and two models",
-        "note": f"{found} {HOW} Dashed: the hold-out. {_whose(results, whole, complete, whose, within, but)} {quantity.capitalize()} "
-        f"beyond 0 and 1 is drawn as these. Errors by position: {kept}. {more}",
+        "note": f"{found} {HOW} Dashed: the hold-out. {_whose(results, whole, complete, whose, within, but)} "
+        f"Errors by position: {kept}. {more}".strip(),
         "choices": [*choices, position],
         "views": [
             *(map_ | {"title": name, "by": {"model": key}} for key, name in called.items()),
@@ -218,10 +220,6 @@ def positions(
             *pictures,
         ],
     }
-
-
-def _names(results: xr.Dataset, models: Iterable[str]) -> str:
-    return "; ".join(str(results["label"].sel(model=one).values) for one in models)
 
 
 def _errors(drawings: xr.Dataset, whole: list[str], like: xr.Dataset) -> xr.Dataset:
@@ -236,14 +234,10 @@ def _whose(results: xr.Dataset, whole: list[str], complete: bool, *words: str) -
     whose, within, but = words
     if not whole:
         return f"Drawings are of {whose}, at the dots alone."
-    made = (
-        f"Drawings, in steps of {SHOWN}, are of one network of a model, of {whose}, trained again: at "
-        f"every position its r.m.s. error, before drawings are cut and rounded, is the stored one to "
-        f"within {CLOSE}{but and f', {but}'}."
-    )
+    made = f"Drawings are of {whose}, trained again" + (f"; {but}." if but else ".")
     if complete:
         return made
-    return (
-        f"{made} There are such drawings{within} of {_names(results, whole)}. No such runs of "
-        "others are stored; they have drawings at the dots alone."
-    )
+    missing = results.sizes["model"] > len(whole)
+    lack = [one for one in (within, "of other models" if missing else "") if one]
+    few = f"{' and '.join(lack)} they are stored at the dots alone."
+    return f"{made} {few[0].upper()}{few[1:]}"

@@ -353,7 +353,7 @@ def _key(view: Mapping[str, Any]) -> str:
     stops = ", ".join("rgb({} {} {})".format(*colour) for colour in colours[::15])
     low, high = (raised(short(view[end])) for end in ("low", "high"))
     bar = f'<span class="vn-scale" style="background: linear-gradient(to right, {stops})"></span>'
-    return f'<p class="vn-key">{escape(view["key"])}<br>{low} {bar} {high}</p>'
+    return f'<p class="vn-key">{escape(view["key"])}<br>{low}\N{NO-BREAK SPACE}{bar}\N{NO-BREAK SPACE}{high}</p>'
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

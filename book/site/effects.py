@@ -27,10 +27,16 @@ def told(contrast: Mapping, says: str) -> str:
         word = "yes" if contrast["margin"][0] > 0 else "no"
         return word if share in (0, 1) else f"{word}; yes in {100 * share:.0f} % of resamples"
     form = whole if contrast["kind"] == "count" else number
-    middle, *ends = ("∞" if end is None else form(end) for end in contrast["value"])
+    middle, *ends = contrast["value"]
     ratio = contrast["kind"] == "log ratio" and contrast["bound"] == 1 and not ONE.search(says)
-    ends = ends if contrast["sign"][0] == ">" else ends[::-1]
-    return f"{'ratio ' if ratio else ''}{middle} [{', '.join(ends)}]"
+    low, high = ends if contrast["sign"][0] == ">" else ends[::-1]
+    least = (
+        "0" if contrast["kind"] == "log ratio" else "−∞"
+    )  # where the estimate is finite and this end is not
+    told = [("∞" if end is None else form(end)) for end in (middle, low, high)]
+    if low is None and middle is not None:
+        told[1] = least
+    return f"{'ratio ' if ratio else ''}{told[0]} [{told[1]}, {told[2]}]"
 
 
 def wanted(contrast: Mapping) -> str:

@@ -32,7 +32,7 @@ def legends_below(figure: Figure) -> None:
         for handle, text in _entries(one.get_legend())
     )
     for one in beside:
-        (_to_figure if clear or len(beside) == 1 else _under)(one)
+        (to_figure if clear or len(beside) == 1 else _under)(one)
 
 
 def _fills(axes: Axes) -> bool:
@@ -78,7 +78,7 @@ def _under(axes: Axes) -> None:
     figure.set_figheight(figure.get_figheight() + more)  # pyright: ignore
 
 
-def _to_figure(axes: Axes) -> None:
+def to_figure(axes: Axes) -> None:
     """Put a legend below the figure."""
     legend: Any = axes.get_legend()
     handles = list(legend.legend_handles)

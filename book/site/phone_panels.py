@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 
 from book.site.phone_labels import WIDTH, has_names
+from book.site.phone_legends import to_figure
 from book.site.phone_names import labelled, titled, titled_in_rows
 from vnlib.plots.style import IN_ROWS
 
@@ -90,6 +91,8 @@ def arrange(figure: Figure) -> bool:
         heights.append(min(new, max(PICTURE, high * share[row])) if bare else new)
     for place, one in list(at.items()):
         if place not in places:
+            if one.get_legend():  # a panel that has it and nothing else
+                to_figure(one)
             one.remove()
             del at[place]
     for one in figure.axes:

@@ -53,7 +53,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     dead = results["upkeep_dead"].isel(upkeep_sparsity=-1).sel(start="chance", variant=[*variants])
     shared = results["shared_residual"].assign_coords(quantile=["low", "middle", "high"])
     last = results.isel(stage=-1)
-    strict = last["interface_mse_from_top"]
+    strict, energy = last["interface_mse_from_top"], last["interface_energy"]
     whole = "{:.0f}".format
     return {
         "appD-largest-batch": str(results["batch_size"].values[-1]),
@@ -66,7 +66,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         **texts("appD-zero", results["mse_zero"]),
         **texts("appD-strict", strict),
         **texts("appD-from-top", strict / strict.sel(rule="frozen")),
-        **texts("appD-energy", last["interface_energy"], "{:.2f}".format),
+        **texts("appD-higher", 100 * (energy / energy.sel(rule="literal") - 1)),
         **texts("appD-shared", shared),
         "appD-seeds": str(results.sizes["seed"]),
     }

@@ -15,9 +15,8 @@ from vnlib.plots.statistics import over_seeds
 FIRST = {"left": "variance", "right": "none"}
 POSITION = 462  # in both hold-outs, with maps that are stored
 OTHERWISE = (
-    "but for {names}, whose stored networks had a GPU: trained again without one, they err otherwise, by up "
-    "to {most}. Drawn are the networks trained again, with their errors beside the stored ones; maps and "
-    "all other errors are of the stored networks"
+    "without the GPU that the stored networks had, errors of {count} of {all} models differ, by up to {most} "
+    "r.m.s.: the table has both"
 )
 CALLED = {"left": "variance penalty {left}", "right": "{right}"}
 
@@ -46,12 +45,11 @@ def explorer(results: xr.Dataset, drawings: xr.Dataset | None = None) -> dict[st
         found="With the square held out a penalty of 0.01 makes the network draw bumps there; without one it "
         "fails to.",
         called=CALLED,
-        within=", with the square held out,",
+        within="with the corner held out",
         otherwise=OTHERWISE,
         columns={"held-out error over that of the zero baseline": over_seeds(relative(results))},
-        more="Each map is over its largest magnitude. The share of the zero "
-        "baseline's error: median [95 % interval] over the seeds that learned, at most "
-        f"{results.sizes['seed']}.",
+        more="Maps are over their largest magnitude; held-out error: median over at most "
+        f"{results.sizes['seed']} seeds that learned [95 % interval].",
     )
     image = {
         "show": "image", "low": -1.0, "high": 1.0, "up": True, "diverging": True,

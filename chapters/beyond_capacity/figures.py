@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogFormatterMathtext, LogLocator, NullFormatter
 
 from benchmarks.baselines.figures import of_models
 from vnlib.plots.frames import if_computed, label, some
@@ -188,9 +188,10 @@ def coded(active: xr.DataArray) -> list[str]:
 
 
 def _level(ax: Axes) -> None:
-    """The zero baseline, and an axis of the errors that are shown."""
+    """The zero baseline, and an axis of the errors that are shown, by powers of ten in every panel."""
     ax.axhline(1, color="0.6", ls=":", lw=1)
     ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(LogFormatterMathtext())
     ax.set_ylim(max(ax.get_ylim()[0], LEAST), min(ax.get_ylim()[1], MOST))
 
 

@@ -116,7 +116,7 @@ def pictures(results: xr.Dataset) -> Figure:
     if not models:
         return empty("No image of these decoders was kept.")
     seed = int(found.any("model").argmax("seed"))
-    size = (1.75 * (1 + len(models)), 4.3)
+    size = (1.75 * (1 + len(models)), 4.6)
     fig, axes = plt.subplots(len(DRAWN), 1 + len(models), figsize=size)
     for row, ((first, text), (name, error, said)) in zip(axes, DRAWN.items(), strict=True):
         shown = [(first, models[0]), *((name, model) for model in models)]
@@ -124,13 +124,11 @@ def pictures(results: xr.Dataset) -> Figure:
             image = one[f"picture_{kind}"].isel(seed=seed).sel(model=model)
             image_axes(ax).imshow(image, origin="lower", vmin=0, vmax=1)
         row[0].set_title(text, fontsize=10)
-        row[1].set_ylabel(said, fontsize=10)
         errors = over_zero(one, error, "ood")
         for ax, model in zip(row[1:], models, strict=True):
             told = short(float(median(errors.sel(model=model))))
-            ax.set_xlabel(f"error {raised(told)}", fontsize=10)
-    for ax, model in zip(axes[0, 1:], models, strict=True):
-        ax.set_title(wrapped(label(results, model), 17), fontsize=10)
+            ax.set_title(wrapped(label(results, model), 17), fontsize=10)
+            ax.set_xlabel(f"{said}: {raised(told)}", fontsize=10)
     return fig
 
 

@@ -35,8 +35,8 @@ SHOWN = {
 
 
 def signed(value: float) -> str:
-    """A number with its sign, two digits after the point."""
-    return f"{value:+.2f}"
+    """A number with its sign, two digits after the point, one of which is left of a whole one: "+1.0"."""
+    return f"{value:+.2f}".replace("1.00", "1.0")
 
 
 def share(value: float) -> str:
@@ -117,7 +117,10 @@ def numbers(found: pd.DataFrame, points: pd.DataFrame, results: xr.Dataset) -> d
     for row in found.to_dict("records"):
         said = {name: signed(row[name]) for name in ("rank", "within", "alike")}
         said["families"] = share(row["families"])
-        said |= {"interval": f"{row['low']:+.2f} to {row['high']:+.2f}", "n": str(row["points"])}
-        said["told"] = f"{said['rank']} [{row['low']:+.2f}, {row['high']:+.2f}]"
+        said |= {
+            "interval": f"{signed(row['low'])} to {signed(row['high'])}",
+            "n": str(row["points"]),
+        }
+        said["told"] = f"{said['rank']} [{signed(row['low'])}, {signed(row['high'])}]"
         told.setdefault(row["set"], {}).setdefault(row["measure"], {})[row["error"]] = said
     return texts("beyondlaw", told)

@@ -187,6 +187,11 @@ def correlations_table(results: xr.Dataset) -> Table:
     return Table(found, dict.fromkeys(columns, "{:+.2f}"), name="rank correlations")
 
 
+def two_digits(rank: float) -> str:
+    """A rank correlation with its sign: "-0.87", "+1.0"."""
+    return f"{rank:+.2f}".replace("1.00", "1.0")
+
+
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the shipped results."""
     found, condition, counts, codes = {}, {}, [], codes_of(results)
@@ -207,7 +212,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         found["full-error"] = codes["error_unseen"].sel(model="s_vn_full")
     found["models"] = " and ".join((", ".join(counts[:-1]), counts[-1]))
     found["seeds"] = str(results.sizes["seed"])
-    return texts("beyondrep", found) | texts("beyondrep-rank", condition, "{:+.2f}".format)
+    return texts("beyondrep", found) | texts("beyondrep-rank", condition, two_digits)
 
 
 def nearest(models: pd.DataFrame) -> str:

@@ -222,7 +222,7 @@ def test_an_interval_beyond_the_axis_ends_in_an_arrowhead(changes, ends, arrows)
 def test_ends_of_an_interval_are_told_in_order_and_may_be_infinite():
     assert effects.told(RATIO, "a over b ≤ 0.8") == "0.50 [0.40, 0.60]"
     wide = {"kind": "difference", "sign": ">=", "bound": 0.0, "value": [-0.0, None, None]}
-    assert effects.told(wide, "a - b") == "0 [∞, ∞]" and effects.drawing(YES) == ""
+    assert effects.told(wide, "a - b") == "0 [−∞, ∞]" and effects.drawing(YES) == ""
 
 
 @pytest.mark.parametrize(

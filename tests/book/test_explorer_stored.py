@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.stats.mstats import median_cihs as interval
 from benchmarks.spatial import figures_explorer as kit
 from chapters.FR3_low_rank import figures_explorer
 from vnlib.book import paths
+from vnlib.plots import statistics
 
 
 def stored(name: str) -> xr.Dataset:
@@ -115,7 +117,30 @@ def test_positions_of_fr_fig_1():
         )
     assert left["outline"].sum() == (ds["held_out"].isel(model=3, seed=0) == 1).sum() > 200
     assert (575 in left["marks"]) is bool(others)
-    assert ("No such runs of others are stored" in told("FR1_failure")["note"]) is bool(others)
+    few = "Of other models they are stored at the dots alone."
+    assert (few in told("FR1_failure")["note"]) is bool(others)
+
+
+@pytest.mark.parametrize("name", ["fig2_spatial", "FR1_failure", "FR3_low_rank"])
+def test_a_caption_says_what_a_reader_needs_and_the_page_the_rest(name):
+    note, page = told(name)["note"], paths.notebook(name).read_text(encoding="utf-8")
+    assert len(note) < 620, "five lines, and one for the hand"
+    assert "trained again" in note and not any(
+        label in note for label in stored(name)["label"].values[3:]
+    )
+    (said,) = re.findall(r"- \*\*Drawings to explore\*\*.+?(?=\\n\",\n +\"- )", page, re.DOTALL)
+    assert f"steps of {kit.SHOWN} and cut at 0 and 1" in said and f"within {kit.CLOSE}" in said
+
+
+def test_which_networks_of_fr_fig_3_err_otherwise_when_trained_again():
+    ds, drawings = stored("FR3_low_rank"), stored("FR3_low_rank.drawings")
+    found, note = kit.apart(ds, drawings), told("FR3_low_rank")["note"]
+    differ = sum(most >= kit.CLOSE for most in found.values())
+    assert 0 < differ < len(found) == ds.sizes["model"]
+    assert all("NVIDIA" in one for one in ds["run_hardware"].sel(seed=0, hold_out="square").values)
+    assert "NVIDIA" not in drawings.attrs["hardware"]
+    assert f"had, errors of {differ} of {ds.sizes['model']} models differ, by up to " in note
+    assert f" {statistics.short(max(found.values()))} r.m.s.: the table has both." in note
 
 
 @pytest.mark.parametrize("name", ["fig2_spatial", "FR1_failure"])
@@ -153,8 +178,15 @@ def test_networks_that_err_elsewhere_are_shown_with_their_errors_where_that_is_s
     assert kit.again(ds, drawings) == ["factorised"]
     assert kit.apart(ds, drawings)["none"] == pytest.approx(0.05, abs=1e-6)
     found = figures_explorer.explorer(ds, drawings)
-    assert f"but for {ds['label'].sel(model='none').item()}, " in found["note"]
-    assert "by up to 0.050." in found["note"]
+    said = (
+        f"had, errors of 1 of {ds.sizes['model']} models differ, by up to 0.050 r.m.s.: the table"
+    )
+    assert said in found["note"]
+    assert (
+        "With the corner held out and of other models they are stored at the dots alone."
+        in (found["note"])
+    )
+    assert found["note"] != told("FR3_low_rank")["note"]
     (table,) = (one for one in found["views"] if one["show"] == "table")
     columns = dict(zip(table["columns"], table["values"], strict=True))
     at = {"model": "none", "hold_out": "square", "position": 7}

@@ -22,6 +22,18 @@ def test_a_legend_beside_a_panel_goes_below():
     assert legend.get_window_extent().y1 <= ax.get_window_extent().y0
 
 
+def test_a_legend_in_a_panel_of_its_own_stays_when_the_panel_goes():
+    fig, axes = plt.subplots(2, 2, figsize=(10, 6))
+    for ax in axes.ravel()[:3]:
+        ax.plot([1, 2], label="one")
+    axes[1, 1].set_axis_off()
+    axes[1, 1].legend(*axes[0, 0].get_legend_handles_labels(), loc="center")
+    assert phones.rearrange(fig)
+    (legend,) = fig.legends
+    assert len(fig.axes) == 3 and [one.get_text() for one in legend.get_texts()] == ["one"]
+    assert legend.get_window_extent().y1 <= min(ax.get_window_extent().y0 for ax in fig.axes)
+
+
 def test_legends_of_two_panels_become_one():
     fig, axes = plt.subplots(1, 2, figsize=(10, 4))
     for ax, name in zip(axes, ("one", "two"), strict=True):

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from chapters.beyond_capacity import figures, tables
+from vnlib.plots.style import readable
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +76,11 @@ def test_the_numbers_of_the_prose(results):
     found = tables.numbers(results)
     assert found["beyondcapacity-ood-digits-usual-digits-pca"] == "0.10 [0.068, 0.14]"
     assert found["beyondcapacity-late-digits-vn"] == "0.010"
+
+
+@pytest.mark.parametrize("name", ["sizes", "coefficients"])
+def test_errors_have_ticks_of_one_kind_in_all_panels(results, name):
+    fig = readable(getattr(figures, name)(results))
+    fig.canvas.draw()
+    said = [text.get_text() for ax in fig.axes for text in ax.get_yticklabels()]
+    assert said and all("10^" in one for one in said if one)

@@ -46,7 +46,7 @@ def test_without_pictures_the_figures_say_so(results):
 def test_errors_stand_under_the_drawings(results):
     axes = figures.pictures(results).axes
     told = [ax.get_xlabel() for ax in axes if ax.get_xlabel()]
-    assert told == ["error 0.020", "error 1.0 × 10⁻⁵", "error 0.70", "error 1.0"]
+    assert told == ["trained: 0.020", "trained: 1.0 × 10⁻⁵", "linearised: 0.70", "linearised: 1.0"]
 
 
 def test_tables_have_a_row_for_each_decoder_and_code(results):

@@ -46,6 +46,13 @@ def test_the_linearisation_does_not_tell_what_is_drawn_there(results):
         assert float(cnn["high"]) < 0, name
 
 
+def test_the_two_factor_kernel_explains_about_a_third_of_a_tangent_kernel_at_most(results):
+    most = [results[name].sel(code="bump").max() for name in ("kernel_binary", "after_binary")]
+    assert 0.3 < max(most) < 0.35 and all(
+        results[n].max() < 0.35 for n in ("kernel_binary", "after_binary")
+    )
+
+
 def test_errors_of_linearisations_never_fall_out_of_distribution(results):
     path = median(figures.over_zero(results, "path", "ood").sel(code="bump"))
     assert path.min() > 0.9

@@ -55,7 +55,7 @@ def test_ranks_in_table_figure_and_prose_are_the_same(sets):
     said = tables.numbers(found, sets["tasks"], errors)
     assert said["beyondlaw-high"] == "0" and said["beyondlaw-least"] == "0.016"
     assert said["beyondlaw-once"] == "12" and said["beyondlaw-all"] == "60"
-    assert said["beyondlaw-tasks-rendering-ood-rank"] == "−1.00"
+    assert said["beyondlaw-tasks-rendering-ood-rank"] == "−1.0"
     assert said["beyondlaw-tasks-rendering-ood-n"] == "60"
     figure = figures.forest(found)
     assert len(figure.axes[0].get_yticks()) == found["measure"].nunique()

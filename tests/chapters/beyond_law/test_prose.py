@@ -111,3 +111,9 @@ def test_the_example_says_the_errors_of_the_chapter_on_tasks(decoders):
     said = [ax.get_xlabel() for ax in figures.example(results, decoders["tasks"]).axes]
     told = of_tasks.numbers(results)["beyondtasks-ood-base-vn-axes"].split(" [")[0]
     assert said[4] == f"rendering 0.98\nerror {told}"
+
+
+def test_correlations_have_two_digits():
+    assert [tables.signed(one) for one in (-1, -0.9951, 0.914, 1)] == [
+        *("-1.0", "-1.0", "+0.91", "+1.0")
+    ]

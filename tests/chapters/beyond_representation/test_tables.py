@@ -72,3 +72,7 @@ def test_the_numbers_of_the_prose(results):
     found = tables.numbers(made)
     assert found["beyondrep-digits-backprop-overlap-most"] == "0.50"
     assert found["beyondrep-digits-least"] == found["beyondrep-digits-nearest"] == "1.0 × 10⁻⁴"
+
+
+def test_correlations_have_two_digits():
+    assert [tables.two_digits(one) for one in (-1, -0.87, 1)] == ["-1.0", "-0.87", "+1.0"]

@@ -11,6 +11,7 @@ from glued import ends, number
 from benchmarks.functions import tables as functions
 from benchmarks.functions.names import OTHERS, VN
 from benchmarks.functions.protocols import PRINTED
+from benchmarks.functions.tables import of_masks
 from chapters.fig3_functions import tables, tables_live
 from chapters.fig3_functions.claims import decide_masked
 from vnlib.book import paths, store
@@ -65,6 +66,16 @@ def test_who_leads_on_hard_signals_and_in_all_cells(told):
         r"0\b.* of 12", told["told-won-all"]
     )
     assert re.fullmatch(r"3\b.* of 4", told["rounds-won"]), "the detail beside it"
+    sure = [told[f"sure-{key}"] for key in ("won", "trained", "told-won")]
+    assert sure == ["all 4 masks", "all 4 masks", "no mask"], "as the answer says it"
+    page = paths.notebook("fig3_functions").read_text(encoding="utf-8")
+    assert page.count(" under {glue:text}`fig3-sure-") == 3
+    assert "of the four masks" not in page
+
+
+def test_masks_are_said_as_a_reader_would():
+    said = [of_masks(np.arange(4) < count) for count in (0, 1, 4)]
+    assert said == ["no mask", "1 of 4 masks", "all 4 masks"]
 
 
 def test_the_main_reading_is_that_of_the_ledger(results):

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import numpy as np
 import xarray as xr
@@ -78,7 +78,7 @@ def header(ds: xr.Dataset, axes: Mapping[str, Sequence], attrs: Mapping) -> dict
 
 def listed(keys: Collection[str]) -> str:
     """The first few cells, for messages."""
-    return "; ".join(list(keys)[:4]) + (f"; and {len(keys) - 4} more" if len(keys) > 4 else "")
+    return unquote("; ".join([*keys][:4] + [f"and {len(keys) - 4} more"] * (len(keys) > 4)))
 
 
 def runs_in(ds: xr.Dataset, axes: Mapping[str, bool], path: Path) -> dict[str, Made]:
