@@ -164,14 +164,33 @@ document.addEventListener("DOMContentLoaded", () => {
     table.after(...made);
     copies.set(table, made);
   }
+  const SMALL = [0.65, 0.6, 0.55, 0.5]; // rem, down to 6 pt
+  function loosen(table) { // an interval may break after its comma, where styles let it
+    for (const text of [...table.querySelectorAll("td")].flatMap(leaves)) {
+      const [before, low, high, after] = text.data.split(/(\[[^\][]*,\u00a0)([^\][]*\])/);
+      if (!high) continue;
+      const interval = Object.assign(document.createElement("span"), { className: "vn-interval" });
+      interval.append(low, document.createElement("wbr"), high);
+      text.replaceWith(before, interval, after);
+    }
+  }
   function lay(table) {
     if (!table.parentElement.clientWidth) return; // folded
-    table.classList.remove("vn-stacked", "vn-tight");
+    table.classList.remove("vn-stacked", "vn-tight", "vn-small");
     for (const copy of copies.get(table) ?? []) copy.remove();
     if (copies.delete(table)) keep(table);
     const room = table.parentElement.clientWidth, wide = () => table.getBoundingClientRect().width > room + 1;
     const tall = room < 450 && [...table.tBodies[0].rows].some((row) => row.offsetHeight > 200);
     if (room >= 600 && wide()) table.classList.add("vn-tight");
+    if (root.matches(".vn-paper") && wide() && table.matches(".dataframe")) { // whole in small type, rather than in parts
+      loosen(table);
+      table.classList.add("vn-small");
+      const fits = SMALL.some((size) => {
+        table.style.setProperty("--small", `${size}rem`);
+        return !wide();
+      });
+      if (!fits) table.classList.remove("vn-small");
+    }
     if (room >= 600 && wide() && table.matches(".dataframe")) divide(table, room);
     table.classList.toggle("vn-stacked", wide() || tall);
   }

@@ -71,6 +71,15 @@ PARTS["split"] = (
     f"<tbody>{ROWS}</tbody></table></div>"
 )
 
+MANY = "".join(
+    f"<td>0.{n}5 [0.0{n}1,\N{NO-BREAK SPACE}0.9{n}2]</td>" for n in range(1, 8) for _ in range(2)
+)
+PARTS["many"] = (
+    '<div class="vn-table" tabindex="0" role="region" aria-label="N"><table class="dataframe" id="many"><thead><tr>'
+    f'<th class="blank"></th>{"<th class=col_heading>held out</th>" * 14}</tr></thead>'
+    f"<tbody><tr><th>a</th>{MANY}</tr><tr><th>b</th>{MANY}</tr></tbody></table></div>"
+)
+
 
 TABLES = [text for name, text in PARTS.items() if "<table" in text or name in ("table", "squeezed")]
 
@@ -296,6 +305,36 @@ def test_on_paper_tables_are_small_and_no_wider_than_it(open_page):
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")
     assert page.evaluate(size) == before
+
+
+def test_on_paper_a_table_is_whole_in_small_type_where_it_can_be(open_page):
+    """Intervals break there after their comma, and nowhere else; one that is too wide is in parts."""
+    page = open_page("tables", 1280, 900)
+    parts = """() => [...document.querySelectorAll("#many, #many ~ table")].map((one) =>
+      [...one.tBodies[0].rows[0].cells].filter((cell) => cell.getClientRects().length).length)"""
+    lines = """() => [...document.querySelectorAll("#many td")].filter((one) => one.getClientRects().length).map((one) => {
+      const range = document.createRange();
+      range.selectNodeContents(one);
+      return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom))).size;
+    })"""
+    texts = "[...document.querySelectorAll('#many td')].map((one) => one.textContent)"
+    page.locator("#many + table").wait_for()
+    before, said, broken = page.evaluate(parts), page.evaluate(texts), page.evaluate(lines)
+    assert len(before) > 1 and max(broken) <= 2
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 900})
+    assert page.evaluate(parts) == [15] and page.evaluate(texts) == said
+    assert page.evaluate(WIDER) == [] and set(page.evaluate(lines)) == {3}
+    size = page.locator("#many td").first.evaluate("(one) => getComputedStyle(one).fontSize")
+    assert 8 <= float(size.removesuffix("px")) < 10.4
+    assert page.locator("#split.vn-small").count() == 0, "no type is small enough"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.locator("#many + table").wait_for()
+    assert page.evaluate(parts) == before and page.evaluate(lines) == broken
+    assert page.evaluate(texts) == said
 
 
 def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(open_page):
