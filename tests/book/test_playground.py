@@ -215,7 +215,7 @@ def test_the_page_says_what_digits_and_sums_take(shipped, pairs):
         f"take {span(active)} of the 256 atoms, which explain {span(share, percent=True)}"
     )
     both = (pairs[1] != 0).sum(1)
-    assert on_the_page(f"One list of atoms composes both: {span(both)} for a pair")
+    assert on_the_page(f"One list of atoms composes both digits: {span(both)} atoms for a pair")
 
 
 def test_the_page_says_what_negative_coefficients_are_for(shipped):
