@@ -30,13 +30,12 @@ def told(contrast: Mapping, says: str) -> str:
     middle, *ends = contrast["value"]
     ratio = contrast["kind"] == "log ratio" and contrast["bound"] == 1 and not ONE.search(says)
     low, high = ends if contrast["sign"][0] == ">" else ends[::-1]
-    least = (
-        "0" if contrast["kind"] == "log ratio" else "−∞"
-    )  # where the estimate is finite and this end is not
-    told = [("∞" if end is None else form(end)) for end in (middle, low, high)]
-    if low is None and middle is not None:
-        told[1] = least
-    return f"{'ratio ' if ratio else ''}{told[0]} [{told[1]}, {told[2]}]"
+    least = "∞" if middle is None else "0" if contrast["kind"] == "log ratio" else "−∞"
+    texts = [
+        none if end is None else form(end)
+        for end, none in zip((middle, low, high), ("∞", least, "∞"), strict=True)
+    ]
+    return f"{'ratio ' if ratio else ''}{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
 def wanted(contrast: Mapping) -> str:

@@ -10,7 +10,7 @@ import xarray as xr
 
 from chapters.J_cost.figures import AXES, PAIRS, SINGLE, TASKS, along, ratio
 from chapters.J_cost.names import labels, measured_run, title
-from vnlib.plots.statistics import duration, median, short, texts
+from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, spreads
 
 # What the page says of a pair of tasks.
@@ -21,6 +21,13 @@ SHORT = {
     "exact_update": "update with it / backprop",
     "update": "update, default settle / backprop",
 }
+
+
+def duration(seconds: float) -> str:
+    """Hours from 100 minutes on, minutes from 100 seconds on."""
+    units = ((6000, 3600, "h"), (100, 60, "min"), (0, 1, "s"))
+    unit, name = next(of for least, *of in units if seconds >= least)
+    return f"{short(seconds / unit)} {name}"
 
 
 def size(number: float) -> str:

@@ -117,7 +117,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     ood = over_zero(results, "ood")
     several = sorted({*seeds(results).values.astype(int).tolist()})
     told |= {
-        "least": {t: extremes(ood.sel(task=t))["least"] for t in tasks(results) if t == ENTANGLED},
+        "least": {t: extremes(ood.sel(task=t))["least"] for t in {ENTANGLED} & {*tasks(results)}},
         "condition": results["condition"].max(["model", "seed"]).sel(task=list(WIDE)),
         "count": composing(results).sum("task"),
         "tasks": str(results.sizes["task"]),

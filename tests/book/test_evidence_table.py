@@ -223,6 +223,12 @@ def test_ends_of_an_interval_are_told_in_order_and_may_be_infinite():
     assert effects.told(RATIO, "a over b ≤ 0.8") == "0.50 [0.40, 0.60]"
     wide = {"kind": "difference", "sign": ">=", "bound": 0.0, "value": [-0.0, None, None]}
     assert effects.told(wide, "a - b") == "0 [−∞, ∞]" and effects.drawing(YES) == ""
+    ratio = RATIO | {
+        "value": [0.5, 0.6, None]
+    }  # its ends stand in the order of the margin, which is turned
+    assert effects.told(ratio, "a over b ≤ 0.8") == "0.50 [0, 0.60]"
+    none = RATIO | {"value": [None, None, None]}
+    assert effects.told(none, "a over b ≤ 0.8") == "∞ [∞, ∞]"
 
 
 @pytest.mark.parametrize(

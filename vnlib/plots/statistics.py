@@ -88,12 +88,6 @@ def short(value: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}" if size >= 9.95 else f"{value:#.2g}"
 
 
-def duration(seconds: float) -> str:
-    """Two digits: hours from 100 minutes on, minutes from 100 seconds on."""
-    unit, name = (3600, "h") if seconds >= 6000 else (60, "min") if seconds >= 100 else (1, "s")
-    return f"{short(seconds / unit)} {name}"
-
-
 def censored(most: float, form: Form = short) -> Form:
     """How values are said that are inf where they are beyond the `most` that was tried: "> 300"."""
     return lambda value: f"> {form(most)}" if value == np.inf else form(value)
@@ -114,11 +108,13 @@ def texts(key: str, values: Any, form: Form = short) -> dict[str, str]:
         names = values[dims[0]].values.tolist()
         values = dict(zip(names, values.transpose(dims[0], ...), strict=True))
     if isinstance(values, Mapping):
-        parts = (texts(f"{key}-{n}", one, form) for n, one in values.items())
-        return {k: text for part in parts for k, text in part.items()}
+        return {
+            k: t for n, one in values.items() for k, t in texts(f"{key}-{n}", one, form).items()
+        }
     if isinstance(values, xr.DataArray) and values.dims:
         values = said(*map(float, over_seeds(values).drop_vars("n").values()), form=form)
-    return {_KEY.sub("-", key): raised(values if isinstance(values, str) else form(float(values)))}
+    text = values if isinstance(values, str) else form(float(values))
+    return {_KEY.sub("-", key): raised(text)}
 
 
 def raised(text: str) -> str:

@@ -102,6 +102,17 @@ def test_on_tokens_it_stays_near_and_factorized_nearer(shipped, ablation):
     assert told["appH-nearest-literal-panels"] == "none of the 6"
 
 
+def test_fewer_than_two_atoms_of_the_top_layer_are_active_and_fewer_with_feedback(
+    shipped, ablation
+):
+    told = tables.numbers(shipped, ablation)
+    for reading in ("literal", "gated", "token"):
+        none, most = (
+            float(told[f"appH-top-{key}-{reading}"].split()[0]) for key in ("none", "most")
+        )
+        assert most < none < 2
+
+
 def test_six_models_end_near_the_truth_on_all_mixtures(shipped):
     last = (
         shipped["drift"]

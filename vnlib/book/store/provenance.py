@@ -40,7 +40,8 @@ def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
 
 def hardware(device: str = "cpu") -> str:
     """CPU model, usable cores and, for a CUDA `device`, the GPU's name: "AMD EPYC, 2 cores"."""
-    cores = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0))
+    usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+    cores = len(usable(0))
     parts = [_cpu_model(), f"{cores} core{'s' * (cores > 1)}"]
     if str(device).startswith("cuda"):
         import torch
@@ -55,7 +56,8 @@ def hardware(device: str = "cpu") -> str:
 def _cpu_model() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(x for x in lines if x.startswith("model name")).split(":", 1)[1].strip()
+        named = (line for line in lines if line.startswith("model name"))
+        return next(named).split(":", 1)[1].strip()
     except (OSError, StopIteration):
         return platform.processor() or platform.machine() or "unknown CPU"
 
@@ -76,17 +78,19 @@ def collect(device: str = "cpu") -> dict[str, str | int]:
 
 
 def facts(results: xr.Dataset, *parts: xr.Dataset) -> dict[str, str]:
-    """What is known of a result file; `parts` add runs and time; "current": of the source now."""
-    from vnlib.plots.statistics import duration  # here, since only pages say it
-
+    """Date, runs, time, hardware, versions and state of the library of a result file, "current" if
+    all its runs come from the source that its chapter has now; `parts` count as runs and time.
+    """
     a, now = results.attrs, source_hash(results.attrs.get("chapter"))
     dates = {str(one) for one in results["run_date"].values.ravel()} - {"nan"}
     made = {str(h) for h in results["run_source_hash"].values.ravel()} - {"", "nan"}
     walls = [one["run_wall_time"] for one in (results, *parts)]
+    wall = float(sum(one.sum() for one in walls))
+    unit, name = (3600, "h") if wall >= 6000 else (60, "min") if wall >= 100 else (1, "s")
     return {
         "date": max(dates)[:16].replace("T", " "),
         "runs": f"{sum(int(one.count()) for one in walls):,}",
-        "time": duration(float(sum(one.sum() for one in walls))),
+        "time": f"{wall / unit:.{int(wall < 9.95 * unit)}f} {name}",
         "hardware": str(a["hardware"]),
         "versions": ", ".join(f"{k} {v}" for k, v in json.loads(a["versions"]).items() if v),
         "library": "current" if made == {now} else f"changed since ({', '.join(sorted(made))})",
